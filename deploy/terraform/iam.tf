@@ -32,6 +32,7 @@ resource "oci_identity_policy" "poller" {
     "Allow ${local.exporter} to inspect replications in ${local.storage}",
     "Allow ${local.exporter} to inspect outbound-connectors in ${local.storage}",
     "Allow ${local.exporter} to inspect private-ips in ${local.network}",
+    "Allow ${local.exporter} to inspect ipv6s in ${local.network}",
     "Allow ${local.exporter} to inspect subnets in ${local.network}",
     "Allow ${local.exporter} to inspect compartments in ${local.storage}",
     "Allow ${local.exporter} to inspect limits in tenancy",

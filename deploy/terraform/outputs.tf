@@ -1,9 +1,4 @@
 output "topic_ocid" {
   description = "The topic of all alarms."
-  value       = local.topic_ocid
-}
-
-output "alarm_ocids" {
-  description = "The alarms, by key of the pack."
-  value       = { for key, alarm in oci_monitoring_alarm.pack : key => alarm.id }
+  value       = oci_ons_notification_topic.alarms.topic_id
 }

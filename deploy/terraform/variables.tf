@@ -20,14 +20,8 @@ variable "alarm_compartment_ocid" {
   default     = null
 }
 
-variable "topic_ocid" {
-  description = "An existing Notifications topic in the region of the alarms. Null means a new topic."
-  type        = string
-  default     = null
-}
-
 variable "topic_emails" {
-  description = "Mail addresses to subscribe to the new topic. Each address has to confirm by mail."
+  description = "Mail addresses to subscribe to the topic. Each address has to confirm by mail."
   type        = set(string)
   default     = []
 }
@@ -38,14 +32,8 @@ variable "name" {
   default     = "fss"
 }
 
-variable "runbook_url" {
-  description = "Base of the links to the runbook in the texts: /runbook of an exporter that readers reach, or a page of your own."
-  type        = string
-  default     = "http://localhost:10949/runbook"
-}
-
 variable "published" {
-  description = "Whether the exporter runs with --oci.publish. Adds the permission to post. The alarms on its metrics take the place of those on ceilings, latency and success, also where no poller posts yet."
+  description = "Whether the exporter runs with --oci.publish. Adds the permission to post."
   type        = bool
   default     = false
 }

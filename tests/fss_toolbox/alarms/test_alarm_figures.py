@@ -25,7 +25,7 @@ def test_names_of_metrics_are_spelled_anew_everywhere_and_nowhere_else() -> None
 
 def test_a_figure_in_a_text_that_is_no_placeholder_stays() -> None:
     body = {"body": "at 40,000 IOPS and ${WARNING_TEXT}, ${OTHER}", "destinations": ["${WARNING_TEXT}"]}
-    filled = pack.fill(pack.Alarm("mine", body), CEILING_ALARMS["mount-target-iops-mean"].figures("standard", 100, 0.8))
+    filled = pack.fill(pack.Alarm("mine", body), CEILING_ALARMS["mount-target-iops-peak"].figures("standard", 100, 0.8))
     assert filled.body["body"] == "at 40,000 IOPS and 80 IOPS, ${OTHER}"
 
 

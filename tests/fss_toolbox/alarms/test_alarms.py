@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
-from tests.fss_toolbox.alarms.alarm_estate import FIRST, PACK, SCOPE, SECOND, target
+from tests.fss_toolbox.alarms.alarm_inputs import FIRST, PACK, SCOPE, SECOND, target
 
 from fss_exporter.errors import UsageError
 from fss_exporter.model.limits import SHAPES, STANDARD, Limits
 from fss_toolbox import mql
 from fss_toolbox.alarms import pack, render
-from fss_toolbox.alarms.desired import AlarmScope, Estate, Target, desired
+from fss_toolbox.alarms.desired import AlarmInputs, AlarmScope, Target, desired
 from fss_toolbox.alarms.figures import CEILING_ALARMS, MOST_IDS
 
 
-def wanted(*targets: Target, **estate: Any) -> dict[str, pack.Alarm]:
-    return {alarm.key: alarm for alarm in desired(PACK, SCOPE, Estate(targets, **estate))}
+def wanted(*targets: Target, **inputs: Any) -> dict[str, pack.Alarm]:
+    return {alarm.key: alarm for alarm in desired(PACK, SCOPE, AlarmInputs(targets, **inputs))}
 
 
 def queries(alarm: pack.Alarm) -> list[str]:
@@ -72,6 +72,24 @@ class TestReadingAFile:
     def test_what_oci_would_refuse_is_refused_before(self, changed: dict[str, Any], place: str) -> None:
         with pytest.raises(UsageError, match=place):
             self.read(**changed)
+
+    @pytest.mark.parametrize(
+        ("content", "words"),
+        [
+            (b'{"freeformTags": ["x"]}', "an alarm is a JSON object with tags"),
+            (b'{"definedTags": ["x"]}', "an alarm is a JSON object with tags"),
+            (b'{"definedTags": {"ops": "gold"}}', "an alarm is a JSON object with tags"),
+            (b'{"overrides": 5}', "an alarm is a JSON object with tags"),
+            (b'{"freeformTags": {"fss-exporter-alarm": ["k"]}}', "freeformTags.fss-exporter-alarm is missing"),
+            (b"[" * 100_000, "not JSON"),
+            (b"9" * 5_000, "not JSON"),
+            (b"\xff", "not JSON"),
+        ],
+    )
+    def test_a_file_that_is_no_alarm_is_refused_with_its_name(self, content: bytes, words: str, tmp_path: Path) -> None:
+        (tmp_path / "odd.json").write_bytes(content)
+        with pytest.raises(UsageError, match=rf"odd\.json(:1)?: .*{words}"):
+            pack.load(tmp_path)
 
     def test_mistakes_of_all_files_are_reported_at_once(self, tmp_path: Path) -> None:
         (tmp_path / "one.json").write_text("{")
@@ -187,7 +205,9 @@ class TestWhatThereShouldBe:
     def test_utilization_is_watched_only_where_it_is_published(self) -> None:
         assert not [key for key in wanted() if key.startswith("utilization")]
         published = wanted(published=True)
-        assert len([key for key in published if key.startswith("utilization")]) == 5
+        assert {key for key in published if key.startswith("utilization")} == {
+            f"utilization-{what}" for what in ("connections", "iops-peak", "read", "write")
+        }
         assert "poller-down" in published
 
     def test_published_metrics_take_the_place_of_the_alarms_on_ceilings_latency_and_success(self) -> None:
@@ -199,7 +219,7 @@ class TestWhatThereShouldBe:
 
     def test_links_lead_to_the_runbook_one_names(self) -> None:
         scope = AlarmScope("ocid1.a", "ocid1.m", ("ocid1.t",), runbook="https://wiki.example.com/fss")
-        for alarm in desired(PACK, scope, Estate(published=True)):
+        for alarm in desired(PACK, scope, AlarmInputs(published=True)):
             for _, rule in alarm.rules():
                 assert "docs/runbook.md" not in rule["body"]
                 assert " https://wiki.example.com/fss#fss" in rule["body"]
@@ -232,7 +252,7 @@ class TestWhatThereShouldBe:
         scope = AlarmScope(
             "ocid1.a", "ocid1.tenancy.oc1..t", ("ocid1.topic", "ocid1.stream"), in_subtree=True, name="prod"
         )
-        for alarm in desired(PACK, scope, Estate()):
+        for alarm in desired(PACK, scope, AlarmInputs()):
             assert not pack.placeholders(alarm)
             assert alarm.body["destinations"] == ["ocid1.topic", "ocid1.stream"]
             assert alarm.body["metricCompartmentIdInSubtree"] is True
@@ -241,7 +261,7 @@ class TestWhatThereShouldBe:
 
     def test_an_alarm_of_ones_own_is_kept_whatever_its_name_begins_with(self) -> None:
         own = pack.Alarm("mount-target-iops-of-mine", {**PACK[0].body, "displayName": "fss-mount-target-iops-of-mine"})
-        kept = desired([*PACK, own], SCOPE, Estate([target(FIRST)]))
+        kept = desired([*PACK, own], SCOPE, AlarmInputs([target(FIRST)]))
         assert "mount-target-iops-of-mine" in {alarm.key for alarm in kept}
 
     limits = st.builds(
@@ -254,10 +274,10 @@ class TestWhatThereShouldBe:
 
     @given(st.lists(st.tuples(st.sampled_from(sorted(SHAPES)), limits), min_size=1, max_size=6))
     def test_every_ceiling_of_every_mount_target_is_watched_exactly_once(
-        self, estate: list[tuple[str, Limits]]
+        self, inputs: list[tuple[str, Limits]]
     ) -> None:
-        targets = [Target(f"ocid1.mounttarget.x{n}", shape, limits) for n, (shape, limits) in enumerate(estate)]
-        alarms = desired(PACK, SCOPE, Estate(targets))
+        targets = [Target(f"ocid1.mounttarget.x{n}", shape, limits) for n, (shape, limits) in enumerate(inputs)]
+        alarms = desired(PACK, SCOPE, AlarmInputs(targets))
         assert len({alarm.key for alarm in alarms}) == len(alarms)
         assert [mistake for alarm in alarms for mistake in pack.check(alarm)] == []
         for ceiling in CEILING_ALARMS.values():
@@ -285,7 +305,7 @@ def test_the_standard_shape_has_every_ceiling_the_pack_has_a_model_for() -> None
 
 
 def test_ceilings_that_differ_by_a_fraction_have_alarms_of_their_own() -> None:
-    alarms = desired(PACK, SCOPE, Estate((target(FIRST, iops=1000.2), target(SECOND, iops=1000.4))))
+    alarms = desired(PACK, SCOPE, AlarmInputs((target(FIRST, iops=1000.2), target(SECOND, iops=1000.4))))
     keys = [alarm.key for alarm in alarms]
     assert len(set(keys)) == len(keys), "two alarms of one key would delete each other in turn"
     assert "mount-target-iops-peak-standard-1000.4" in keys

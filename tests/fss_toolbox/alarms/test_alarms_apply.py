@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from tests.clock import Clock
 from tests.fss_exporter.oci.world import reach
-from tests.fss_toolbox.alarms.alarm_estate import PACK
+from tests.fss_toolbox.alarms.alarm_inputs import PACK
+from tests.fss_toolbox.alarms.judged import states
 from tests.fss_toolbox.demo.sdk import Clients, clients
 from tests.region import Region, RegionLimits, shared_account, small
 
@@ -20,12 +21,12 @@ from fss_exporter.settings import Endpoints
 from fss_toolbox.alarms import pack, show
 from fss_toolbox.alarms.alarm_plan import Plan, plan, removal
 from fss_toolbox.alarms.apply import Alarms, StepOutcome, apply, duplicates, existing_alarms
-from fss_toolbox.alarms.desired import AlarmScope, Estate, Target, desired
+from fss_toolbox.alarms.desired import AlarmInputs, AlarmScope, Target, desired
 from fss_toolbox.alarms.tenancy import event_types, spellings, watched
 
 STORAGE = next(compartment.id for compartment in small().compartments if compartment.name == "storage")
 SCOPE = AlarmScope(STORAGE, STORAGE, small().topics)
-WANTED = desired(PACK, SCOPE, Estate())
+WANTED = desired(PACK, SCOPE, AlarmInputs())
 FEW = WANTED[:4]
 
 
@@ -79,7 +80,7 @@ def test_the_whole_pack_is_created_and_a_second_run_changes_nothing(service: Ala
 
 def test_a_stream_as_destination_leads_to_no_endless_updates(service: Alarms) -> None:
     """OCI makes RAW of every message format then."""
-    wanted = desired(PACK, replace(SCOPE, destinations=(*small().topics, *small().streams)), Estate())[:2]
+    wanted = desired(PACK, replace(SCOPE, destinations=(*small().topics, *small().streams)), AlarmInputs())[:2]
     apply(planned(service, wanted), service)
     assert planned(service, wanted).changes == ()
 
@@ -200,7 +201,7 @@ def test_an_alarm_that_two_pages_of_a_listing_hold_is_one_alarm(
 
 
 def test_two_packs_in_one_compartment_do_not_know_each_other(service: Alarms) -> None:
-    other = desired(PACK, replace(SCOPE, name="batch"), Estate())[:2]
+    other = desired(PACK, replace(SCOPE, name="batch"), AlarmInputs())[:2]
     owned, foreign = existing_alarms(service, STORAGE, "batch")
     apply(plan(other, owned, foreign), service)
     apply(planned(service), service)
@@ -344,14 +345,14 @@ def test_the_alarm_fires_for_the_mount_target_near_its_ceiling(
         )
         for target in inventory
     ]
-    wanted = desired(PACK, SCOPE, Estate(targets))
+    wanted = desired(PACK, SCOPE, AlarmInputs(targets))
     apply(planned(service, wanted), service)
     clock.pass_minutes(45)
-    states = {alarm.display_name: alarm.status for alarm in by_hand.monitoring.list_alarms_status(STORAGE).data}
-    assert states["fss-mount-target-iops-mean-standard"] == "FIRING"
-    assert states["fss-mount-target-write-standard"] == "OK"
-    assert states["fss-mount-target-connections"] == "OK"
-    assert states["fss-mount-target-failing"] == "FIRING"  # mt-media: 97.5 %
+    now = states(by_hand, STORAGE, clock.now)
+    assert now["fss-mount-target-iops-peak-standard"] == "FIRING"
+    assert now["fss-mount-target-write-standard"] == "OK"
+    assert now["fss-mount-target-connections"] == "OK"
+    assert now["fss-mount-target-failing"] == "FIRING"  # mt-media: 97.5 %
 
 
 def test_the_absence_alarm_fires_for_a_mount_target_that_fell_silent() -> None:
@@ -364,12 +365,14 @@ def test_the_absence_alarm_fires_for_a_mount_target_that_fell_silent() -> None:
                 compartment.id for compartment in small().compartments if compartment.name == "batch"
             ),
         )
-        absent = tuple(alarm for alarm in desired(PACK, scope, Estate()) if alarm.key == "mount-target-data-missing")
+        absent = tuple(
+            alarm for alarm in desired(PACK, scope, AlarmInputs()) if alarm.key == "mount-target-data-missing"
+        )
         apply(planned(service, absent), service)
 
         def status() -> str:
-            (alarm,) = clients(region).monitoring.list_alarms_status(STORAGE).data
-            return str(alarm.status)
+            (state,) = states(clients(region), STORAGE, clock.now).values()
+            return state
 
         assert status() == "OK"
         region.delete("mt-idle")

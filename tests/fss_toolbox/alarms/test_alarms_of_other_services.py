@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 from tests.clock import Clock
+from tests.fss_toolbox.alarms.judged import states
 from tests.fss_toolbox.alarms.test_alarms_apply import session_in
-from tests.fss_toolbox.demo.sdk import Clients, clients
+from tests.fss_toolbox.demo.sdk import clients
 from tests.region import Region, small
 
 from fss_exporter.errors import NotAuthorized
@@ -17,7 +18,7 @@ from fss_toolbox import mql
 from fss_toolbox.alarms import pack, render
 from fss_toolbox.alarms.alarm_plan import plan
 from fss_toolbox.alarms.apply import Alarms, apply, existing_alarms
-from fss_toolbox.alarms.desired import AlarmScope, Estate, desired
+from fss_toolbox.alarms.desired import AlarmInputs, AlarmScope, desired
 from fss_toolbox.alarms.figures import SERVICE_CEILING_ALARMS, spell
 from fss_toolbox.alarms.tenancy import watched
 
@@ -41,7 +42,7 @@ def store(service: str, kind: str, capacity_gb: float, name: str = "one") -> Ser
 
 
 def wanted(*stores: ServiceResource) -> dict[str, pack.Alarm]:
-    return {alarm.key: alarm for alarm in desired(PACK, SCOPE, Estate(service_resources=stores))}
+    return {alarm.key: alarm for alarm in desired(PACK, SCOPE, AlarmInputs(service_resources=stores))}
 
 
 def named(alarm: pack.Alarm) -> set[str]:
@@ -99,7 +100,7 @@ def test_a_level_without_a_known_ceiling_has_no_alarm_and_neither_has_what_is_no
 
 
 def test_without_an_inventory_the_files_are_as_shipped() -> None:
-    assert {alarm.key for alarm in desired(PACK, SCOPE, Estate())} == {alarm.key for alarm in PACK}
+    assert {alarm.key for alarm in desired(PACK, SCOPE, AlarmInputs())} == {alarm.key for alarm in PACK}
 
 
 KINDS = st.sampled_from(
@@ -147,16 +148,14 @@ class TestInARegion:
         service = Alarms(session, "config_file")
         apply(
             plan(
-                desired(PACK, SCOPE, Estate(service_resources=tuple(stores))),
+                desired(PACK, SCOPE, AlarmInputs(service_resources=tuple(stores))),
                 *existing_alarms(service, TENANCY.id, "fss-other"),
             ),
             service,
         )
 
         clock.pass_minutes(45)
-        by_hand: Clients = clients(region)
-        states = {alarm.display_name: alarm.status for alarm in by_hand.monitoring.list_alarms_status(TENANCY.id).data}
-        assert states == {
+        assert states(clients(region), TENANCY.id, clock.now) == {
             "fss-other-lustre-bandwidth": "FIRING",
             "fss-other-lustre-space": "OK",
             "fss-other-volume-bandwidth-24000000": "OK",

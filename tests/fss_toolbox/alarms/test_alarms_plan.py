@@ -5,11 +5,12 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from tests.fss_toolbox.alarms.alarm_estate import FIRST, PACK, SCOPE, SECOND, target
+from tests.fss_toolbox.alarms.alarm_inputs import FIRST, PACK, SCOPE, SECOND, target
 
+from fss_toolbox import mql
 from fss_toolbox.alarms import alarm_plan, pack, render, show
 from fss_toolbox.alarms.alarm_plan import Existing, Plan, SavedPlan, plan, removal
-from fss_toolbox.alarms.desired import Estate, desired
+from fss_toolbox.alarms.desired import AlarmInputs, desired
 from fss_toolbox.mql import JoinOrder
 
 
@@ -37,7 +38,7 @@ def edited(existing: Existing, **changes: Any) -> Existing:
 
 
 class TestPlan:
-    alarms = desired(PACK, SCOPE, Estate([target(FIRST)]))
+    alarms = desired(PACK, SCOPE, AlarmInputs([target(FIRST)]))
 
     def plan_with(self, **changes: Any) -> Plan:
         first, *rest = stored(self.alarms)
@@ -68,7 +69,7 @@ class TestPlan:
         "spelled_otherwise",
         [
             {"pendingDuration": "PT600S"},
-            {"repeatNotificationDuration": "PT120M"},
+            {"repeatNotificationDuration": "PT720M"},
             {"resolution": None},
             {"metricCompartmentIdInSubtree": None},
             {"query": alarms[0].body["query"].replace(", ", ",").replace(" =~ ", "=~")},
@@ -204,14 +205,14 @@ class TestPlan:
         assert len(made.steps) == len(self.alarms)
 
     def test_what_was_created_from_a_plan_needs_no_other(self) -> None:
-        for estate in (Estate(), Estate([target(FIRST), target(SECOND, "hpmt-20")], published=True)):
-            alarms = desired(PACK, SCOPE, estate)
+        for inputs in (AlarmInputs(), AlarmInputs([target(FIRST), target(SECOND, "hpmt-20")], published=True)):
+            alarms = desired(PACK, SCOPE, inputs)
             created = [pack.Alarm(step.name, step.body) for step in plan(alarms, [], {}).of("create")]
             assert plan(alarms, stored(created), {}).changes == ()
 
 
 class TestShowing:
-    alarms = desired(PACK, SCOPE, Estate([target(FIRST)]))
+    alarms = desired(PACK, SCOPE, AlarmInputs([target(FIRST)]))
 
     def test_a_plan_reads_as_a_diff(self) -> None:
         failing = next(alarm for alarm in self.alarms if alarm.key == "mount-target-failing")
@@ -245,17 +246,33 @@ class TestShowing:
             return [line.strip() for line in show.plan_lines(planned) if "A[5m]" in line]
 
         assert lines(listed[:4], listed[1:]) == [
-            '- A[5m]{resourceId =~ "ocid1...000000, 3 in both"}.max() >= 1',
-            '+ A[5m]{resourceId =~ "ocid1...000004, 3 in both"}.max() >= 1',
+            "- A[5m].max() >= 1  (only for ocid1...000000, 3 in both)",
+            "+ A[5m].max() >= 1  (only for ocid1...000004, 3 in both)",
         ]
         assert lines(listed[:2], listed[:3]) == [
-            '- A[5m]{resourceId =~ "2 in both"}.max() >= 1',
-            '+ A[5m]{resourceId =~ "ocid1...000002, 2 in both"}.max() >= 1',
+            "- A[5m].max() >= 1  (only for 2 in both)",
+            "+ A[5m].max() >= 1  (only for ocid1...000002, 2 in both)",
         ]
         assert lines(listed[:2], listed[1:2]) == [
-            '- A[5m]{resourceId =~ "ocid1...000000, ocid1...000001"}.max() >= 1',
-            '+ A[5m]{resourceId =~ "ocid1...000001"}.max() >= 1',
+            "- A[5m].max() >= 1  (only for ocid1...000000, ocid1...000001)",
+            "+ A[5m].max() >= 1  (only for ocid1...000001)",
         ]
+
+    def test_a_new_alarm_shows_its_critical_rule_beside_its_warning(self) -> None:
+        slow = next(alarm for alarm in self.alarms if alarm.key == "mount-target-failing")
+        lines = [line.strip() for line in show.plan_lines(plan([slow], [], {}))]
+        assert [line.split(":")[0] for line in lines[1:3]] == ["CRITICAL after PT3M", "WARNING after PT3M"]
+        assert " < 95 " in lines[1]
+        assert " < 99 " in lines[2]
+
+    def test_a_short_ocid_stands_beside_a_query_and_not_in_it(self) -> None:
+        both = desired(PACK, SCOPE, AlarmInputs([target(FIRST), target(SECOND, "hpmt-20")]))
+        shown = [line for line in show.plan_lines(plan(both, [], {})) if "ocid1..." in line]
+        assert shown
+        for line in shown:
+            query, _, words = line.partition(" after PT")[2].partition(": ")[2].partition("  (only for ")
+            assert "ocid1" in words
+            assert mql.is_trigger(mql.parse(query)), line
 
     def test_a_plan_is_kept_with_half_a_character_of_an_edited_alarm(self) -> None:
         hostile = edited(stored(self.alarms[:1])[0], body="half \ud800")
@@ -270,7 +287,7 @@ class TestShowing:
 
 
 class TestRendering:
-    alarm = desired(PACK, SCOPE, Estate([target(FIRST), target(SECOND, "hpmt-20")]))
+    alarm = desired(PACK, SCOPE, AlarmInputs([target(FIRST), target(SECOND, "hpmt-20")]))
 
     def test_the_cli_calls_the_query_otherwise_but_not_in_overrides(self) -> None:
         alarm = next(alarm for alarm in self.alarm if alarm.body.get("overrides"))

@@ -48,7 +48,7 @@ def shell(tmp_path: Path) -> Iterator[Shell]:
 
 def test_the_cli_creates_every_alarm_from_its_rendered_file(shell: Shell, tmp_path: Path) -> None:
     rendered = tmp_path / "alarms"
-    assert shell.alarms("render", "--from-inventory", "--format", "cli", "--output", str(rendered)).code == 0
+    assert shell.alarms("render", "--from-inventory", "--output", "cli", "--out", str(rendered)).code == 0
     for file in sorted(rendered.iterdir()):
         created = shell.oci("monitoring", "alarm", "create", "--from-json", f"file://{file}")
         wanted = json.loads(file.read_text())
@@ -62,10 +62,8 @@ def test_the_cli_creates_every_alarm_from_its_rendered_file(shell: Shell, tmp_pa
 def test_the_file_of_the_api_is_refused_by_the_cli_because_of_the_name_of_the_query(
     shell: Shell, tmp_path: Path
 ) -> None:
-    ask(
-        "alarms", "render", "--format", "json", "--compartment", STORAGE, "--topic", TOPIC, "--output", tmp_path / "api"
-    )
-    file = tmp_path / "api" / "fss-mount-target-iops-mean-standard.json"
+    ask("alarms", "render", "--output", "json", "--compartment", STORAGE, "--topic", TOPIC, "--out", tmp_path / "api")
+    file = tmp_path / "api" / "fss-mount-target-iops-peak-standard.json"
     with pytest.raises(AssertionError, match="query-text"):
         shell.oci("monitoring", "alarm", "create", "--from-json", f"file://{file}")
 
@@ -75,5 +73,5 @@ def test_the_cli_sees_the_alarm_fire_that_the_provisioner_made(shell: Shell) -> 
     shell.clock.pass_minutes(45)  # no minute before the creation of an alarm counts
     statuses = shell.oci("monitoring", "alarm-status", "list-alarms-status", "--compartment-id", STORAGE)
     assert {alarm["display-name"]: alarm["status"] for alarm in statuses}[
-        "fss-mount-target-iops-mean-standard"
+        "fss-mount-target-iops-peak-standard"
     ] == "FIRING"

@@ -183,7 +183,7 @@ def _compare(alarm: Alarm, existing: Existing, order: mql.JoinOrder | None) -> S
         if name not in _SETTABLE and name not in _LEFT_ALONE and value
     )
     if not changes:
-        return Step("unchanged", alarm.name, ocid=existing.ocid, kept=kept)
+        return Step("unchanged", alarm.name, ocid=existing.ocid, etag=existing.etag, kept=kept)
     body = {change.name: change.new for change in changes}
     for name in _TAGS & body.keys():
         body[name] = _merged(existing.body.get(name) or {}, alarm.body[name])
@@ -286,6 +286,6 @@ def check_current(saved: SavedPlan, owned: Sequence[Existing], foreign: Mapping[
     for step in saved.plan.of("create"):
         if step.body["freeformTags"][KEY_TAG] in present or step.name in foreign:
             raise UsageError(f"{step.name} was created after this plan was made. Plan again")
-    for step in saved.plan.of("update", "delete"):
+    for step in saved.plan.of("update", "delete", "unchanged"):
         if etags.get(step.ocid) != step.etag:
             raise UsageError(f"{step.name} was changed or deleted after this plan was made. Plan again")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
-from fss_exporter import RUNBOOK, RUNBOOK_URL
+from fss_exporter import RUNBOOK_URL
 from fss_exporter.model.limits import SHAPES, STANDARD, Limits
 from fss_exporter.model.thresholds import (
     DEFAULT_LATENCY_SECONDS,
@@ -27,6 +27,7 @@ from fss_toolbox.alarms import figures
 from fss_toolbox.alarms.figures import CEILING_ALARMS, MOST_IDS, REPLICATION, SERVICE_CEILING_ALARMS, Figures
 from fss_toolbox.alarms.pack import EVENT_METRICS, KEY_TAG, PACK_TAG, Alarm, fill
 
+_NEXT_STEP: Final = re.compile(r" Next step: \$\{RUNBOOK_URL\}#\w+")
 _METRIC: Final = re.compile(rf"{NAME.pattern}(?=\s*\[)", re.ASCII)
 
 # Templates whose place an alarm on published metrics takes.
@@ -51,11 +52,11 @@ class AlarmScope:
     destinations: tuple[str, ...]  # at most one topic and one stream
     in_subtree: bool = False  # whether compartments below count; OCI allows it for the tenancy only
     name: str = "fss"  # first word of every display name, and value of the tag that marks the pack's alarms
-    runbook: str = RUNBOOK_URL  # base of the links to the runbook in texts
+    runbook: str = RUNBOOK_URL  # base of the links to the runbook in texts. Empty: texts have no link
 
 
 @dataclass(frozen=True, slots=True)
-class Estate:
+class AlarmInputs:
     """The resources and settings behind the thresholds and OCIDs in the alarms."""
 
     # present mount targets. Without any, the pack has the standard shape's alarms
@@ -82,48 +83,48 @@ class Estate:
     error_types: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
-def desired(pack: Sequence[Alarm], scope: AlarmScope, estate: Estate) -> tuple[Alarm, ...]:
+def desired(pack: Sequence[Alarm], scope: AlarmScope, inputs: AlarmInputs) -> tuple[Alarm, ...]:
     """Return the wanted alarms, sorted by key: the templates of the pack for some resources and settings."""
-    fitted = (alarm for template in pack for alarm in _fitted(template, estate))
-    return tuple(sorted((_placed(alarm, scope, estate.spellings) for alarm in fitted), key=lambda alarm: alarm.key))
+    fitted = (alarm for template in pack for alarm in _fitted(template, inputs))
+    return tuple(sorted((_placed(alarm, scope, inputs.spellings) for alarm in fitted), key=lambda alarm: alarm.key))
 
 
-def _fitted(template: Alarm, estate: Estate) -> Iterator[Alarm]:
-    if estate.published and template.key in _REPLACED:  # one incident, one alarm
+def _fitted(template: Alarm, inputs: AlarmInputs) -> Iterator[Alarm]:
+    if inputs.published and template.key in _REPLACED:  # one incident, one alarm
         return
     if template.key in CEILING_ALARMS:
-        yield from _of_ceiling(template, estate)
+        yield from _of_ceiling(template, inputs)
     elif template.key in SERVICE_CEILING_ALARMS:
-        yield from _of_service_ceiling(template, estate)
+        yield from _of_service_ceiling(template, inputs)
     elif template.key == REPLICATION:
-        yield from _of_replications(template, estate)
+        yield from _of_replications(template, inputs)
     elif template.body["namespace"] != PUBLISHED:
-        yield fill(template, _common(template, estate))
-    elif estate.published:
-        yield fill(template, figures.published_figures(template.key, estate.warning_ratio))
+        yield fill(template, _common(template, inputs))
+    elif inputs.published:
+        yield fill(template, figures.published_figures(template.key, inputs.warning_ratio))
 
 
-def _of_ceiling(template: Alarm, estate: Estate) -> Iterator[Alarm]:
+def _of_ceiling(template: Alarm, inputs: AlarmInputs) -> Iterator[Alarm]:
     ceiling = CEILING_ALARMS[template.key]
-    targets = estate.targets
-    if not targets and not estate.chosen_by_tags:
-        targets = [Target("", STANDARD.name, estate.shape_limits[STANDARD.name])]
+    targets = inputs.targets
+    if not targets and not inputs.chosen_by_tags:
+        targets = [Target("", STANDARD.name, inputs.shape_limits[STANDARD.name])]
     groups: dict[tuple[str, float], list[str]] = {}
     for target in targets:
         value = ceiling.of(target.limits)
         if value is not None:
             groups.setdefault((target.shape if ceiling.per_shape else "", value), []).append(target.ocid)
     for (shape, value), ocids in sorted(groups.items()):
-        usual = ceiling.of(estate.shape_limits.get(shape or STANDARD.name, Limits()))
+        usual = ceiling.of(inputs.shape_limits.get(shape or STANDARD.name, Limits()))
         key = "-".join(filter(None, (template.key, shape, "" if value == usual else figures.literal(value))))
-        named = ocids if estate.chosen_by_tags or len(ocids) < len(targets) else []
+        named = ocids if inputs.chosen_by_tags or len(ocids) < len(targets) else []
         for part, ids in _parts(key, named):
-            yield _filled(template, part, ids, ceiling.figures(shape, value, estate.warning_ratio))
+            yield _filled(template, part, ids, ceiling.figures(shape, value, inputs.warning_ratio))
 
 
-def _of_service_ceiling(template: Alarm, estate: Estate) -> Iterator[Alarm]:
+def _of_service_ceiling(template: Alarm, inputs: AlarmInputs) -> Iterator[Alarm]:
     """Yield an alarm with OCIDs for each ceiling, because a future resource may be larger."""
-    ceiling, resources = SERVICE_CEILING_ALARMS[template.key], estate.service_resources
+    ceiling, resources = SERVICE_CEILING_ALARMS[template.key], inputs.service_resources
     groups: dict[float, list[str]] = {} if resources is not None else {ceiling.stated: []}
     for resource in resources or ():
         value = ceiling.of(resource) if resource.service == ceiling.service else None
@@ -132,20 +133,20 @@ def _of_service_ceiling(template: Alarm, estate: Estate) -> Iterator[Alarm]:
     for value, ocids in sorted(groups.items()):
         key = template.key if value == ceiling.stated else f"{template.key}-{figures.literal(value)}"
         for part, ids in _parts(key, ocids, ceiling.most_ids):
-            yield _filled(template, part, ids, ceiling.figures(value, ids, estate.warning_ratio))
+            yield _filled(template, part, ids, ceiling.figures(value, ids, inputs.warning_ratio))
 
 
-def _of_replications(template: Alarm, estate: Estate) -> Iterator[Alarm]:
+def _of_replications(template: Alarm, inputs: AlarmInputs) -> Iterator[Alarm]:
     """Yield an alarm for each interval. Two hours without a copy are late for one replication and normal for another."""
     usual = REPLICATION_DEFAULT_INTERVAL_SECONDS
     groups: dict[float, list[str]] = {}
-    for ocid, interval in estate.replications.items():
+    for ocid, interval in inputs.replications.items():
         groups.setdefault(interval, []).append(ocid)
-    if not groups and not estate.chosen_by_tags:
+    if not groups and not inputs.chosen_by_tags:
         groups[usual] = []
     for interval, ocids in sorted(groups.items()):
         key = REPLICATION if interval == usual else f"{REPLICATION}-{figures.literal(interval / 60)}m"
-        named = ocids if estate.chosen_by_tags or len(groups) > 1 else []
+        named = ocids if inputs.chosen_by_tags or len(groups) > 1 else []
         for part, ids in _parts(key, named):
             yield _filled(template, part, ids, figures.replication_figures(interval))
 
@@ -161,15 +162,15 @@ def _filled(template: Alarm, key: str, ids: Sequence[str], values: Figures) -> A
     return Alarm(key, fill(template, {**values, **figures.resources(ids)}).body)
 
 
-def _common(template: Alarm, estate: Estate) -> Figures:
+def _common(template: Alarm, inputs: AlarmInputs) -> Figures:
     """Return the figures of templates without single resources."""
     values = {"LEAST_ERRORS": str(figures.LEAST_ERRORS)}
     if template.key == "mount-target-failing":
         values |= figures.success_figures()
     if template.key == "mount-target-slow":
-        values |= figures.latency_figures({**DEFAULT_LATENCY_SECONDS, **estate.objectives}, estate.warning_ratio)
+        values |= figures.latency_figures({**DEFAULT_LATENCY_SECONDS, **inputs.objectives}, inputs.warning_ratio)
     for metric, placeholder in EVENT_METRICS.items():
-        values[placeholder] = _missed(template, metric, placeholder, estate.error_types.get(metric, ()))
+        values[placeholder] = _missed(template, metric, placeholder, inputs.error_types.get(metric, ()))
     return values
 
 
@@ -212,7 +213,8 @@ def _rule(rule: Mapping[str, Any], runbook: str, spellings: Mapping[str, str]) -
     if "query" in rule:
         changed["query"] = respelled(str(rule["query"]), spellings)
     if "body" in rule:
-        changed["body"] = str(rule["body"]).replace(f" {RUNBOOK}#", f" {runbook}#")
+        body = str(rule["body"])
+        changed["body"] = body.replace("${RUNBOOK_URL}", runbook) if runbook else _NEXT_STEP.sub("", body)
     return changed
 
 

@@ -68,7 +68,6 @@ CEILING_ALARMS: Final = {
     alarm.key: alarm
     for alarm in (
         CeilingAlarm("mount-target-iops-peak", "iops"),
-        CeilingAlarm("mount-target-iops-mean", "iops"),
         CeilingAlarm("mount-target-read", "read_bytes_per_second"),
         CeilingAlarm("mount-target-write", "write_bytes_per_second"),
         CeilingAlarm("mount-target-connections", "connections", per_shape=False),

@@ -12,6 +12,8 @@ from fss_toolbox.alarms.apply import StepOutcome
 
 SIGNS: Final[dict[StepKind, str]] = {"create": "+", "update": "~", "delete": "-", "unchanged": "=", "clash": "!"}
 _OCIDS: Final = re.compile(rf"{OCID.pattern}(?:\|{OCID.pattern})*")
+_NAMED: Final = rf'resourceId\s*=~?\s*"{_OCIDS.pattern}"'
+_SELECTOR: Final = re.compile(rf"\{{{_NAMED}\}}|,\s*{_NAMED}")  # of resources, alone or behind other selectors
 _TELLING: Final = 6  # The last characters of an OCID tell resources apart
 _DONE: Final[dict[StepKind, str]] = {"create": "created", "update": "updated", "delete": "deleted"}
 
@@ -24,7 +26,7 @@ def plan_lines(plan: Plan) -> Iterator[str]:
         yield f"  {SIGNS[step.kind]} {printable(step.name):<44} {_what(step)}"
         yield from (f"      {printable(line)}" for change in step.changes for line in _change_lines(change))
         if step.kind == "create":
-            yield f"      {printable(_effect(step))}"
+            yield from (f"      {printable(line)}" for line in _effects(step))
         yield from (
             f"      {printable(f'{change.name}: {_short(change.old)}')}  (stays, and may silence the alarm)"
             for change in step.kept
@@ -69,30 +71,41 @@ def _what(step: Step) -> str:
     return {"delete": f"delete: {step.reason}", "clash": f"left alone: {step.reason}"}.get(step.kind, step.kind)
 
 
-def _effect(step: Step) -> str:
-    """Return what an alarm that is not there yet will do: severity, time and query."""
-    severity, pending, query = (_short(step.body.get(name)) for name in ("severity", "pendingDuration", "query"))
-    return f"{severity} after {pending}: {_shortened(query)}"
+def _effects(step: Step) -> Iterator[str]:
+    """Yield what an alarm that is not there yet will do: severity, time and query of each rule."""
+    for rule in (*step.body.get("overrides", ()), step.body):
+        severity, pending, query = (_short(rule.get(name)) for name in ("severity", "pendingDuration", "query"))
+        yield f"{severity} after {pending}: {_shortened_query(query)}"
 
 
 def _shortened(text: str, other: str = "") -> str:
-    """Return a text with short OCIDs. The OCIDs of a list that another text has as well become their number."""
-    common = {ocid for listed in _OCIDS.findall(other) for ocid in listed.split("|")}
+    """Return a text with short OCIDs."""
+    return _OCIDS.sub(lambda listed: _short_list(listed[0].split("|"), _ocids_in(other)), text)
 
-    def short(listed: re.Match[str]) -> str:
-        ocids = listed[0].split("|")
-        same = sum(ocid in common for ocid in ocids)
-        own = [f"ocid1...{ocid[-_TELLING:]}" for ocid in ocids if ocid not in common or same == 1]
-        return ", ".join([*own, *([f"{same} in both"] if same > 1 else [])])
 
-    return _OCIDS.sub(short, text)
+def _shortened_query(query: str, other: str = "") -> str:
+    """Return a query, and behind it in words the resources that it names. A short OCID inside MQL would match nothing."""
+    named = _ocids_in(" ".join(_SELECTOR.findall(query)))
+    return f"{_SELECTOR.sub('', query)}  (only for {_short_list(named, _ocids_in(other))})" if named else query
+
+
+def _ocids_in(text: str) -> list[str]:
+    return list(dict.fromkeys(ocid for listed in _OCIDS.findall(text) for ocid in listed.split("|")))
+
+
+def _short_list(ocids: Sequence[str], common: Sequence[str]) -> str:
+    """Return short OCIDs. Those that another text has as well become their number."""
+    same = sum(ocid in common for ocid in ocids)
+    own = [f"ocid1...{ocid[-_TELLING:]}" for ocid in ocids if ocid not in common or same == 1]
+    return ", ".join([*own, *([f"{same} in both"] if same > 1 else [])])
 
 
 def _change_lines(change: FieldChange) -> Iterator[str]:
     if isinstance(change.old, str) and isinstance(change.new, str) and len(change.old) + len(change.new) > 80:
+        shortened = _shortened_query if change.name.endswith("query") else _shortened
         yield f"{change.name}:"
-        yield f"  - {_shortened(change.old, change.new)}"
-        yield f"  + {_shortened(change.new, change.old)}"
+        yield f"  - {shortened(change.old, change.new)}"
+        yield f"  + {shortened(change.new, change.old)}"
     elif isinstance(change.old, list) and isinstance(change.new, list) and change.name == "overrides":
         yield f"{change.name}:"
         yield from _rule_lines(change.old, change.new)
@@ -107,7 +120,7 @@ def _rule_lines(old: list[dict[str, object]], new: list[dict[str, object]]) -> I
         if name not in after:
             yield f"  - {name}"
         elif name not in before:
-            yield f"  + {name}: {_shortened(_short(after[name].get('query')))}"
+            yield f"  + {name}: {_shortened_query(_short(after[name].get('query')))}"
         else:
             for key in dict.fromkeys((*before[name], *after[name])):
                 earlier, later = before[name].get(key), after[name].get(key)

@@ -1,5 +1,8 @@
-# Alarms for the mount targets of one compartment, mailed to the storage team, and the policies of a poller on one instance.
+# A topic that mails to the storage team, the alarms for the mount targets of one compartment, and the policies of a poller on one
+# instance. First write the alarms into the folder `alarms`, and again after mount targets came, went or grew:
 #
+#   fss-exporter alarms render --compartment COMPARTMENT_OCID --from-inventory --output terraform --out alarms
+#   cp ../../versions.tf alarms
 #   terraform init && terraform apply -var tenancy_ocid=... -var compartment_ocid=... -var instance_ocid=... -var region=...
 
 variable "tenancy_ocid" { type = string }
@@ -11,7 +14,7 @@ provider "oci" {
   region = var.region
 }
 
-module "mount_target_alarms" {
+module "fss_exporter" {
   source = "../.."
 
   tenancy_ocid           = var.tenancy_ocid
@@ -20,6 +23,8 @@ module "mount_target_alarms" {
   exporter_matching_rule = "instance.id = '${var.instance_ocid}'"
 }
 
-output "alarm_ocids" {
-  value = module.mount_target_alarms.alarm_ocids
+module "alarms" {
+  source = "./alarms"
+
+  topic_ocid = module.fss_exporter.topic_ocid
 }

@@ -7,16 +7,18 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from queue import Queue
 
 import pytest
-from hypothesis import example, given, strategies as st
+from hypothesis import given, strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 from tests.prompt import ROOT
 
 from fss_exporter.errors import SourceError
 from fss_exporter.terminal_text import printable
-from fss_toolbox.tables import Column, Progress, Row, as_json, console, name_lines, say, show
+from fss_toolbox import tables
+from fss_toolbox.tables import Column, Progress, Row, as_json, console, say, shortened, show
 
 COLUMNS = (Column("name", left=True), Column("first", 1), Column("second", 2))
 ROWS = [Row(("a-name", "1,000", "2,000")), Row(("b", "1", "2"), "red")]
@@ -51,32 +53,26 @@ def test_a_column_without_a_title_goes_without_a_word() -> None:
     assert " ".join(stream.getvalue().split()) == "name fourteen-signs left out, the terminal is too narrow: more"
 
 
-def test_what_always_stays_is_folded_before_it_goes() -> None:
-    lines = printed(4)
-    assert lines[0] == "name"
-    assert "".join(line.strip() for line in lines[1:4]) == "a-name"
+def test_what_always_stays_is_shortened_before_it_goes() -> None:
+    assert printed(4)[:2] == ["name", "a…me"]
 
 
-def test_a_long_name_breaks_behind_a_part_of_its_path_and_hangs() -> None:
+def test_a_long_name_is_shortened_in_its_middle_before_a_column_is_left_out() -> None:
     stream = io.StringIO()
     rows = [Row(("  /export/b on /mnt/10-80-1-10-export-b", "1", "2")), Row(("0a1b2c.cn-hangzhou.nas", "1", "2"))]
-    show(Console(file=stream, width=30, highlight=False), COLUMNS, rows)
-    shown = [line.rstrip() for line in stream.getvalue().splitlines()]
-    assert shown[1:6] == [
-        "  /export/b on /mnt/      1",
-        "    10-80-1-10-",
-        "    export-b",
-        "0a1b2c.cn-hangzhou.       1",
-        "  nas",
+    show(Console(file=stream, width=40, highlight=False), COLUMNS, rows)
+    assert [line.rstrip() for line in stream.getvalue().splitlines()] == [
+        "name                       first  second",
+        "  /export/b…-10-export-b       1       2",
+        "0a1b2c.cn-hangzhou.nas         1       2",
     ]
 
 
-@given(st.text(alphabet="ab/-. ", max_size=60).map(str.strip), st.integers(1, 30))
-@example("aa/  a", 2)
-def test_a_folded_name_keeps_all_of_its_parts(name: str, width: int) -> None:
-    lines = name_lines(name, width)
-    assert "".join("".join(lines).split()) == "".join(name.split())
-    assert all(cell_len(line) <= width for line in lines if " " not in line.strip() and len(line.strip()) <= width // 2)
+@given(st.text(max_size=60), st.integers(1, 60))
+def test_a_shortened_name_is_no_wider_than_its_room(name: str, width: int) -> None:
+    short = shortened(printable(name), width)
+    assert cell_len(short) <= width
+    assert short == printable(name) or "…" in short
 
 
 @given(st.text())
@@ -168,6 +164,22 @@ def test_progress_shows_the_steps_of_a_phase_and_their_total() -> None:
         "metrics: 2 of 2",
         "metrics: 3 of 3",
     ]
+
+
+def test_a_long_command_tells_its_step_in_a_pipe_too_also_within_one_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = Queue[str]()
+    monkeypatch.setattr(tables, "note", told.put)
+    monkeypatch.setattr(tables, "_TOLD_EVERY_SECONDS", 0.001)
+    with tables.progress() as progress:
+        progress.phase("reading alarms", 3)
+        progress.step()
+        assert {told.get(timeout=60), told.get(timeout=60)} <= {"reading alarms", "reading alarms: 1 of 3"}
+
+
+def test_a_short_command_tells_no_step_in_a_pipe(capfd: pytest.CaptureFixture[str]) -> None:
+    with tables.progress() as progress:
+        progress.phase("reading alarms")
+    assert capfd.readouterr().err == ""
 
 
 def test_a_long_name_is_folded_before_a_figure_goes() -> None:

@@ -5,15 +5,15 @@
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from fss_exporter.addresses import NetworkAddress, used_once
+from fss_exporter.addresses import used_once
 from fss_exporter.model.limits import NFS_PORT, Limits, shape_of
 from fss_exporter.oci.inventory.inventory_refresh import InventoryRefresh
 from fss_exporter.oci.inventory.mount_target_settings import limits_of
 from fss_exporter.oci.inventory.oci_inventory import ACTIVE, Inventory, MountTarget
-from fss_exporter.oci.rows.inventory_rows import place_of
+from fss_exporter.oci.rows.inventory_rows import Places, places_of
 from fss_exporter.settings import Settings
 from fss_toolbox.tables import Progress
 
@@ -24,8 +24,8 @@ class DiscoveredMountTarget:
 
     tenancy: str  # name of the account, else OCID of the tenancy
     region: str  # the region's name
-    target: MountTarget  # the mount target
-    place: NetworkAddress  # where clients reach it
+    target: MountTarget  # the mount target, with the addresses that the settings state
+    places: Places  # where clients reach it
     compartment: str  # name of its compartment
     shape: str  # name of its shape
     limits: Limits  # its limits
@@ -59,8 +59,8 @@ def mount_targets_of(
         DiscoveredMountTarget(
             tenancy,
             region,
-            target,
-            place_of(region, target, settings),
+            _as_stated(target, settings),
+            places_of(region, target, settings),
             inventory.compartment(target.compartment_id),
             shape_of(target.observed_throughput_gbps).name,
             limits_of(target, settings),
@@ -70,6 +70,11 @@ def mount_targets_of(
             inventory.mount_targets.values(), key=lambda mount_target: (mount_target.name, mount_target.id)
         )
     ]
+
+
+def _as_stated(target: MountTarget, settings: Settings) -> MountTarget:
+    stated = settings.addresses.get(target.id)
+    return replace(target, address=stated, further_addresses=()) if stated else target
 
 
 def http_sd(mount_targets: Iterable[DiscoveredMountTarget]) -> list[dict[str, Any]]:
@@ -86,7 +91,7 @@ def http_sd(mount_targets: Iterable[DiscoveredMountTarget]) -> list[dict[str, An
                 "__meta_fss_availability_domain": row.target.availability_domain,
                 "__meta_fss_fqdn": row.target.fqdn,
                 "__meta_fss_shape": row.shape,
-                "__meta_fss_network": row.place.network,
+                "__meta_fss_network": row.places[0].network,
                 "__meta_fss_address": row.target.address,
             },
         }
@@ -101,5 +106,5 @@ def _endpoint(address: str) -> str:
 
 def sharing_an_address(mount_targets: Sequence[DiscoveredMountTarget]) -> list[DiscoveredMountTarget]:
     """Return the mount targets that share an address in one network. Their clients look alike."""
-    joined = used_once(row.place for row in mount_targets)
-    return [row for row in mount_targets if row.target.address and row.place not in joined]
+    joined = used_once(place for row in mount_targets for place in row.places)
+    return [row for row in mount_targets if row.target.address and not joined.issuperset(row.places)]

@@ -1,58 +1,87 @@
 # SPDX-License-Identifier: Apache-2.0
 """One HTTP GET with a time-out and a size limit, for URLs that an operator gives at the prompt."""
 
-import base64
 import http.client
 import urllib.error
 import urllib.parse
 import urllib.request
 import zlib
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from http import HTTPStatus
+from typing import TYPE_CHECKING, Final
 
 from fss_exporter import __version__
-from fss_exporter.errors import SourceError
+from fss_exporter.errors import ConfigError, SourceError
 from fss_exporter.instance_metadata import read_body
+
+if TYPE_CHECKING:
+    import ssl
 
 _TIMEOUT_S = 10.0
 
-# Bytes. A mount target with 4 file systems is about 50 kB of a page, so 5,000 are half of this.
-_LARGEST_ANSWER = 512 << 20
+# Bytes. A mount target with 4 file systems is about 50 kB of a page, so this is 5,000 of them. Reading it takes twice as much memory.
+_LARGEST_ANSWER = 256 << 20
+
+_WAYS_OUT: Final[Mapping[int, str]] = {
+    HTTPStatus.UNAUTHORIZED: ". Give headers, a token or a password with --http-config",
+    HTTPStatus.NOT_FOUND: ". Is this the right URL?",
+}
 
 
-def get(url: str, accept: str = "*/*", seconds: float | None = None) -> str:
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What a server wants before it answers. By default nothing."""
+
+    headers: Callable[[], Mapping[str, str]] = dict  # read for each request
+    tls: "ssl.SSLContext | None" = None  # None for the authorities of the host
+
+
+OPEN: Final = Access()
+
+
+def get(url: str, accept: str = "*/*", access: Access = OPEN, seconds: float | None = None) -> str:
     """Return the text at a URL. An answer may take ten seconds, or as many as are given.
 
     Raises:
         SourceError: there is no answer, the status is not 200, or the answer is too long or not text.
     """
-    bare, password = _split_password(url)
-    headers = {"User-Agent": f"fss-exporter/{__version__}", "Accept": accept, "Accept-Encoding": "gzip"}
-    request = urllib.request.Request(bare, headers=headers)  # noqa: S310  # `check_url` of the flags allows http and https alone
-    if password:
-        request.add_unredirected_header("Authorization", password)  # a redirect may lead to another host
     named, patience = shown(url), seconds or _TIMEOUT_S
+    headers = {"User-Agent": f"fss-exporter/{__version__}", "Accept": accept, "Accept-Encoding": "gzip"}
+    request = urllib.request.Request(url, headers=headers)  # noqa: S310  # `check_url` of the flags allows http and https alone
     try:
-        with urllib.request.urlopen(request, timeout=patience) as answer:  # noqa: S310  # ditto
+        for name, value in access.headers().items():
+            request.add_unredirected_header(name, value)  # a redirect may lead to another host
+        with urllib.request.urlopen(request, timeout=patience, context=access.tls) as answer:  # noqa: S310  # ditto
+            if (answer.length or 0) > _LARGEST_ANSWER:
+                raise _too_large(named)
             body = read_body(answer, _LARGEST_ANSWER + 1, patience)
             if answer.headers.get("Content-Encoding", "").lower() == "gzip":
                 body = _unpacked(body)
     except urllib.error.HTTPError as error:
-        question = ". Is this the right URL?" if error.code == HTTPStatus.NOT_FOUND else ""
-        raise SourceError(f"{named}: HTTP {error.code} {error.reason}{_detail(error)}{question}") from error
+        raise SourceError(
+            f"{named}: HTTP {error.code} {error.reason}{_detail(error)}{_WAYS_OUT.get(error.code, '')}"
+        ) from error
+    except ConfigError as error:
+        raise SourceError(f"{named}: not asked: {error}") from error
     except urllib.error.URLError as error:
         raise SourceError(f"{named}: no answer: {error.reason}") from error
     except (OSError, http.client.HTTPException, ValueError, zlib.error) as error:
         raise SourceError(f"{named}: no answer: {error or type(error).__name__}") from error
     if len(body) > _LARGEST_ANSWER:
-        raise SourceError(
-            f"{named}: more than {_LARGEST_ANSWER >> 20} MiB. Is this the right URL? "
-            "For a fleet of this size use `top --prometheus` or `plan --prometheus`"
-        )
+        raise _too_large(named)
     try:
         return body.decode()
     except UnicodeDecodeError as error:
         raise SourceError(f"{named}: the answer is not text") from error
+
+
+def _too_large(named: str) -> SourceError:
+    return SourceError(
+        f"{named}: more than {_LARGEST_ANSWER >> 20} MiB. Is this the right URL? "
+        "For a fleet of this size use `top --prometheus` or `plan --prometheus`"
+    )
 
 
 def _unpacked(body: bytes) -> bytes:
@@ -70,8 +99,13 @@ def _unpacked(body: bytes) -> bytes:
 
 
 def shown(url: str) -> str:
-    """Return a URL as it may be shown: without user, password and query."""
-    return _split_password(url)[0].partition("?")[0]
+    """Return a URL as it may be shown: without the query, which can hold a token."""
+    return url.partition("?")[0]
+
+
+def runbook_at(url: str) -> str:
+    """Return the address of the runbook that the exporter of a URL serves: `http://host:10949/runbook`."""
+    return urllib.parse.urljoin(shown(url), "/runbook")
 
 
 def _detail(error: urllib.error.HTTPError) -> str:
@@ -80,13 +114,3 @@ def _detail(error: urllib.error.HTTPError) -> str:
         text = error.read(300).decode("utf-8", "replace").strip()
         return f": {text}" if text else ""
     return ""
-
-
-def _split_password(url: str) -> tuple[str, str]:
-    """Return the URL without user and password, and the value of the header with both. Empty without a user."""
-    parts = urllib.parse.urlsplit(url)
-    if parts.username is None:
-        return url, ""
-    user, secret = urllib.parse.unquote(parts.username), urllib.parse.unquote(parts.password or "")
-    basic = base64.b64encode(f"{user}:{secret}".encode()).decode()
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl(), f"Basic {basic}"

@@ -51,14 +51,6 @@ def duration(seconds: float) -> str:
     return f"{seconds / 86400:,.1f} days"
 
 
-def age(seconds: float) -> str:
-    """Return a length of time in whole units: `90 s`, `12 min`, `5 h`, `3 days`."""
-    for most, divisor, unit in ((120, 1, "s"), (7200, 60, "min"), (172800, 3600, "h")):
-        if seconds < most:
-            return f"{seconds / divisor:.0f} {unit}"
-    return f"{seconds / 86400:.0f} days"
-
-
 def capacity(size_bytes: float) -> str:
     """Return a capacity in TB, or in GB below 1 TB."""
     return f"{size_bytes / 1e12:,.2f} TB" if size_bytes >= 1e12 else f"{size_bytes / 1e9:,.0f} GB"

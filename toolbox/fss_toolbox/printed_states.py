@@ -3,19 +3,23 @@
 
 from typing import Any
 
-from fss_exporter.model.state import StateNow
-from fss_toolbox import printed
+from fss_exporter import RUNBOOK, durations
+from fss_exporter.model.state import NO_REPLY_YET, WAIT, StateNow
 
 
-def sentence(now: StateNow) -> str:
-    """Return a state with its reason and where to read on: `hanging for 57 s: no reply for 57 s (runbook: fssmounttargetdown)`."""
-    length = "" if now.seconds is None else f" for {printed.age(now.seconds)}"
+def sentence(now: StateNow, may_wait: str = NO_REPLY_YET, runbook: str = RUNBOOK) -> str:
+    """Return a state with its reason and where to read on: `slow for 57 s: latency at 130 % of the objective (docs/runbook.md#fssclientslow)`.
+
+    `may_wait` tells of requests that may have waited since before the first look. `runbook` is where the exporter that was asked serves it.
+    """
+    length = "" if now.told_seconds is None else f" for {durations.in_words(now.told_seconds)}"
     if not now.reasons:
-        where = f" (docs/runbook.md#{now.runbook})" if now.runbook else ""
+        where = f" ({runbook}#{now.runbook})" if now.runbook else ""
         return f"{now.word}{', idle' if now.is_idle else ''}{length}{where}"
     first = now.reasons[0]
     who = f", {first.who}" if first.who else ""
-    return f"{now.state.word}{length}: {first.text}{who} (docs/runbook.md#{now.runbook})"
+    text = may_wait if first.subject is WAIT and first.figure is None else first.text
+    return f"{now.state.word}{length}: {text}{who} ({runbook}#{now.runbook})"
 
 
 def state_document(now: StateNow) -> dict[str, Any]:

@@ -14,6 +14,14 @@ RESTARTED = "the exporter was restarted between two scrapes: its counters went b
 _LONGEST_REASON = 200  # characters. The parser repeats the whole line
 
 
+_LARGE = 1 << 20  # characters
+
+
+def is_foreign(text: str) -> bool:
+    """Whether a large text has no metric of an exporter of this project. Parsing it would take six times its size."""
+    return len(text) > _LARGE and "\nfss_" not in text
+
+
 def parsed(source: str, text: str) -> tuple[Samples, Scraped]:
     """Return the samples in the text of a scrape, and what they say of an agent. Messages name the source.
 
@@ -22,6 +30,10 @@ def parsed(source: str, text: str) -> tuple[Samples, Scraped]:
     """
     # The format ends every line, and a figure that is cut off is another figure. A text without any end of a line is no scrape.
     is_whole = text.endswith("\n") or "\n" not in text
+    if is_foreign(text):
+        raise SourceError(
+            f"{source}: {len(text) >> 20} MiB without a metric of fss-exporter. Give a scrape, or the URL of /metrics"
+        )
     try:
         samples = Samples(text_string_to_metric_families(text))
         scrape = scrape_of(samples)  # refuses a damaged counter

@@ -6,14 +6,16 @@ import math
 import os
 import re
 import sys
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from textwrap import TextWrapper
+from threading import Event, Thread
 from typing import IO, Any, NamedTuple
 
 import click
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.status import Status
 from rich.table import Table
@@ -27,8 +29,8 @@ from fss_exporter.terminal_text import printable, printable_json
 _PIPE_WIDTH = 400  # a pipe has no width; its readers want whole lines
 GAP = 2  # characters between two columns
 _SHORTEST_NAME = 20  # characters of a line that a long name keeps
-_PARTS = re.compile(r"[^\s/.:_-]*[\s/.:_-]?")  # of a path or a host name
 _TERMINAL_WIDTH = 80  # where the terminal does not say
+_TOLD_EVERY_SECONDS = 10.0  # between two lines of progress in a pipe
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +102,16 @@ def show_figures(
     title: str = "",
 ) -> None:
     """Print a table with a column for each figure, and a row with the style of the line for each line."""
+    show(out, *figure_table(figures, lines, style), title)
+
+
+def figure_table(
+    figures: Iterable[Figure], lines: Iterable[Any], style: Callable[[Any], str] = lambda _: ""
+) -> tuple[list[Column], list[Row]]:
+    """Return a column for each figure that has one, and a row with the style of the line for each line."""
     shown = [figure for figure in figures if figure.column]
     rows = [Row(tuple(figure.text(figure.value(line)) for figure in shown), style(line)) for line in lines]
-    show(out, [figure.column for figure in shown if figure.column], rows, title)
+    return [figure.column for figure in shown if figure.column], rows
 
 
 def keyed(figures: Iterable[Figure], line: Any) -> dict[str, Any]:
@@ -130,15 +139,13 @@ def hung(text: str, width: int, hanging: int) -> str:
     return _Folded(width, " " * hanging).fill(text)
 
 
-def name_lines(name: str, width: int) -> list[str]:
-    """Return a name in lines of a width. A line ends behind a part of a path or a host name, and further lines hang."""
-    indent = " " * min(len(name) - len(name.lstrip()) + 2, width // 4)
-    lines = [""]
-    for part in _PARTS.findall(name):
-        if part.strip() and lines[-1].strip() and cell_len(lines[-1]) + cell_len(part.rstrip()) > width:
-            lines.append(indent)
-        lines[-1] += part
-    return [line.rstrip() for line in lines]
+def shortened(text: str, width: int) -> str:
+    """Return a text without its middle if it is longer than a width, because both ends of a path tell paths apart."""
+    if cell_len(text) <= width:
+        return text
+    head = (width - 1) // 2
+    tail = set_cell_size(text[::-1], width - 1 - head)[::-1]
+    return f"{set_cell_size(text, head).rstrip()}…{tail.lstrip()}"
 
 
 def colour(ratio: float | None, near: float = WARNING_RATIO) -> str:
@@ -172,13 +179,34 @@ class Progress:
 
 @contextmanager
 def progress() -> Iterator[Progress]:
-    """Show progress on the standard error of a terminal. Pipes and logs get no progress."""
+    """Show progress on standard error: a line that changes on a terminal, and elsewhere a line now and then."""
     out = Console(stderr=True, width=_width(sys.stderr), highlight=False, markup=False)
     if not out.is_terminal:
-        yield Progress()
+        with _told_now_and_then() as show:
+            yield Progress(show)
         return
     with Status("", console=out) as status:
         yield Progress(status.update)
+
+
+@contextmanager
+def _told_now_and_then() -> Iterator[Callable[[str], None]]:
+    """Print the present step every few seconds, also within one long step. A short command prints none."""
+    present = deque[str](maxlen=1)
+    ended = Event()
+
+    def tell() -> None:
+        while not ended.wait(_TOLD_EVERY_SECONDS):
+            with suppress(OSError, IndexError):  # nobody reads, or no step has begun
+                note(present[0])
+
+    teller = Thread(target=tell, daemon=True)
+    teller.start()
+    try:
+        yield present.append
+    finally:
+        ended.set()
+        teller.join()
 
 
 def as_json(document: Any, *, one_line: bool = False) -> str:
@@ -209,20 +237,20 @@ def _table(columns: Sequence[Column], rows: Sequence[Row], kept: Sequence[int], 
 
 def _cell(row: Row, index: int, column: Column, of_name: int) -> str:
     text = printable(row.cells[index])
-    return "\n".join(name_lines(text, of_name)) if index == 0 and column.left else text
+    return shortened(text, of_name) if index == 0 and column.left else text
 
 
 def fitted(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> tuple[list[int], list[int]]:
     """Return the positions of the columns that fit into `width` characters, and the widths of all columns.
 
-    A name of more than half of the line gets less room before a figure goes.
+    A name gets less room before a figure goes.
     """
     widths = [
         max(cell_len(text) for text in (column.title, *(row[at] for row in rows))) for at, column in enumerate(columns)
     ]
-    is_long = columns[0].left and not columns[0].rank and widths[0] > width // 2
-    room = (max(width // part, _SHORTEST_NAME) for part in (2, 3, 4)) if is_long else (width,)
-    choices = [[min(widths[0], most), *widths[1:]] for most in room]
+    longest = min(widths[0], width)
+    shortest = min(longest, _SHORTEST_NAME) if columns[0].left and not columns[0].rank else longest
+    choices = [[of_name, *widths[1:]] for of_name in range(longest, shortest - 1, -1)]
     chosen = max(choices, key=lambda choice: _first_to_go(columns, _fitting(columns, choice, width)))
     return _fitting(columns, chosen, width), chosen
 

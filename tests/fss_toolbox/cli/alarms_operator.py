@@ -30,8 +30,14 @@ class Operator:
     def configure(self, more: str) -> None:
         self.config.write_text(f"oci: {{endpoint: '{self.region.url}'}}\n{more}")
 
+    def signed_in(self) -> list[str]:
+        return ["--config.file", str(self.config), "--oci.config-file", str(self.key_file)]
+
     def account(self) -> list[str]:
-        return ["--config.file", str(self.config), "--oci.config-file", str(self.key_file), "--pack", str(self.pack)]
+        return [*self.signed_in(), "--pack", str(self.pack)]
 
     def alarms(self, command: str, *more: str, topic: str = TOPIC) -> Answer:
         return ask("alarms", command, *self.account(), "--compartment", STORAGE, "--topic", topic, *more)
+
+    def destroy(self) -> Answer:
+        return ask("alarms", "destroy", *self.signed_in(), "--compartment", STORAGE, "--yes")

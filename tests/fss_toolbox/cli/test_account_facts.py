@@ -59,12 +59,17 @@ def account(regions_in_memory: Callable[..., Region], tmp_path: Path) -> Callabl
 
 AccountOf = Callable[..., Account]
 
-FACTOR = "MountTargetReadThroughput over FileSystemReadThroughput of the same bytes"
 
-
-@pytest.mark.parametrize(("scale", "factor"), [(1, "1"), (60, "60"), (7, "cannot tell")])
-def test_bytes_a_minute_in_place_of_bytes_a_second_are_a_problem(
-    account: AccountOf, scale: float, factor: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("scale", "factor", "verdict"),
+    [
+        (1, "1", ("ok", "MountTargetReadThroughput has bytes a second (1)")),
+        (60, "60", ("problem", "MountTargetReadThroughput has the bytes of a minute (60)")),
+        (7, "cannot tell", ("advice", "cannot tell whether MountTargetReadThroughput has bytes a second (1)")),
+    ],
+)
+def test_the_unit_of_bandwidth_is_told_and_bytes_a_minute_are_a_problem(
+    account: AccountOf, scale: float, factor: str, verdict: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = account(large(1, 1))
     streams = asked.region.store.streams
@@ -82,10 +87,9 @@ def test_bytes_a_minute_in_place_of_bytes_a_second_are_a_problem(
 
     (recorded,) = json.loads(asked.record.read_text())["regions"]
     assert recorded["throughput_factor"] == factor
-    told = [finding["message"] for finding in findings(answer)["discovered"]]
-    assert f"{FACTOR}: {factor}" in told
-    problems = [finding for finding in findings(answer)["metrics"] if finding["severity"] == "problem"]
-    assert ["60 times too large" in finding["message"] for finding in problems] == [True] * (factor == "60")
+    severity, words = verdict
+    (told,) = (finding for finding in findings(answer)["metrics"] if words in finding["message"])
+    assert told["severity"] == severity
 
 
 def test_without_a_mount_target_that_alone_serves_its_only_file_system_the_unit_cannot_be_told(
@@ -122,13 +126,14 @@ def test_a_refused_call_of_limits_is_recorded_as_refused_and_not_as_no_limits(ac
     assert "inspect limits" in recorded["operations"]["ListLimitValues"]["error"]
 
 
-def test_limits_without_one_about_mount_targets_are_told(account: AccountOf) -> None:
+def test_limits_without_one_about_mount_targets_are_told_beside_the_known_one(account: AccountOf) -> None:
     answer = account(replace(small(), limit_names=("file-system-count",))).ask(
         "doctor", "--no-client", "--output", "json"
     )
-    (limits,) = findings(answer)["limits"]
-    assert limits["severity"] == "advice"
-    assert "file-system-count" in limits["message"]
+    unknown, known = findings(answer)["limits"]
+    assert unknown["severity"] == "advice"
+    assert "none of the names of limits is that of mount targets: file-system-count" in unknown["message"]
+    assert (known["severity"], known["message"]) == ("ok", "file-system-count is the service limit of file systems")
 
 
 def test_an_account_that_did_not_change_is_as_recorded(account: AccountOf) -> None:

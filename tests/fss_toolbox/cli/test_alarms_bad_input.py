@@ -23,11 +23,6 @@ class TestBadInput:
     def test_a_topic_of_this_region_by_its_short_code_is_fine(self, operator: Operator) -> None:
         assert operator.alarms("plan", topic="ocid1.onstopic.oc1.fra.aaaaexample").code == 0
 
-    def test_a_topic_that_is_none(self, operator: Operator) -> None:
-        answer = operator.alarms("plan", topic=HOME)
-        assert answer.code == 2
-        assert "is not the OCID of a topic" in answer.err
-
     def test_a_topic_that_is_not_there_stops_the_first_creation(self, operator: Operator) -> None:
         answer = operator.alarms("apply", topic="ocid1.onstopic.oc1.fra.aaaaexample")
         assert answer.code == 1
@@ -62,11 +57,6 @@ class TestBadInput:
         assert answer.code == 2
         assert "--oci.region: say which of eu-frankfurt-1, eu-zurich-1" in answer.err
 
-    def test_a_compartment_below_the_tenancy_has_no_subtree(self, operator: Operator) -> None:
-        answer = operator.alarms("plan", "--in-subtree")
-        assert answer.code == 2
-        assert "--in-subtree works for the tenancy only" in answer.err
-
     def test_every_mistake_of_the_configuration_is_a_line_where_2_means_changes(self, operator: Operator) -> None:
         operator.config.write_text("oci: {auth: x}\nslo: {}\n")
         answer = operator.alarms("plan", "--detailed-exitcode")
@@ -83,27 +73,12 @@ class TestBadInput:
         assert query[finger.index("^") :] == ">= 1"
         assert operator.region.calls == {}
 
-    @pytest.mark.parametrize(
-        ("content", "words"),
-        [
-            (b'{"freeformTags": ["x"]}', "an alarm is a JSON object with tags"),
-            (b'{"definedTags": ["x"]}', "an alarm is a JSON object with tags"),
-            (b'{"definedTags": {"ops": "gold"}}', "an alarm is a JSON object with tags"),
-            (b'{"overrides": 5}', "an alarm is a JSON object with tags"),
-            (b'{"freeformTags": {"fss-exporter-alarm": ["k"]}}', "freeformTags.fss-exporter-alarm is missing"),
-            (b"[" * 100_000, "not JSON"),
-            (b"9" * 5_000, "not JSON"),
-            (b"\xff", "not JSON"),
-        ],
-    )
-    def test_a_file_of_the_pack_that_is_no_alarm_is_one_line(
-        self, operator: Operator, content: bytes, words: str
-    ) -> None:
-        (operator.pack / "odd.json").write_bytes(content)
+    def test_a_file_of_the_pack_that_is_no_alarm_is_one_line(self, operator: Operator) -> None:
+        (operator.pack / "odd.json").write_text("[]")
         answer = operator.alarms("render")
         assert (answer.code, answer.out) == (2, "")
         assert len(answer.err.splitlines()) == 1, answer.err
-        assert f"odd.json: {words}" in answer.err
+        assert "odd.json: an alarm is a JSON object with tags" in answer.err
 
     def test_a_plan_without_the_tags_of_the_pack_is_refused(self, operator: Operator, tmp_path: Path) -> None:
         kept = tmp_path / "plan.json"
@@ -128,23 +103,11 @@ class TestBadInput:
         assert "fss-kerberos-errors: no value for MY_OCID" in answer.err
         assert "CreateAlarm" not in operator.region.calls
 
-    @pytest.mark.parametrize("flag", ["--compartment", "--alarm-compartment"])
-    def test_a_name_where_an_ocid_has_to_be(self, operator: Operator, flag: str) -> None:
-        answer = operator.alarms("plan", flag, "storage")
-        assert answer.code == 2
-        assert f"{flag}=storage: give the OCID" in answer.err
-        assert not operator.region.calls
-
-    @pytest.mark.parametrize("name", ["", "mt-home", 'a"b'])
+    @pytest.mark.parametrize("name", ["", "mt-home", 'a"b', STORAGE])
     def test_a_stated_mount_target_by_another_name_than_the_ocid(self, name: str) -> None:
         answer = ask("alarms", "render", "--mount-target", f"{name}=hpmt-20")
         assert (answer.code, answer.out) == (2, "")
         assert f"--mount-target={name}=hpmt-20: {name!r} is not the OCID of a mount target" in answer.err
-
-    def test_a_stated_mount_target_with_the_ocid_of_another_resource(self) -> None:
-        answer = ask("alarms", "render", "--mount-target", f"{STORAGE}=hpmt-20")
-        assert (answer.code, answer.out) == (2, "")
-        assert "is not the OCID of a mount target" in answer.err
 
     def test_a_mount_target_stated_twice(self) -> None:
         answer = ask("alarms", "render", "--mount-target", f"{HOME}=hpmt-20", "--mount-target", f"{HOME}=hpmt-40")
@@ -168,10 +131,16 @@ class TestBadInput:
     ) -> None:
         assert operator.alarms("plan", "--detailed-exitcode", *mistake).code == 1
 
-    @pytest.mark.parametrize("fault", ["wrong-shape", "not-json", "cut-off", "503"])
     @pytest.mark.parametrize(
-        "operation",
-        ["ListAvailabilityDomains", "ListMountTargets", "ListReplications", "ListMetrics", "ListAlarms", "GetAlarm"],
+        ("operation", "fault"),
+        [
+            ("ListAvailabilityDomains", "503"),
+            ("ListMountTargets", "cut-off"),
+            ("ListReplications", "not-json"),
+            ("ListMetrics", "wrong-shape"),
+            ("ListAlarms", "not-json"),
+            ("GetAlarm", "wrong-shape"),
+        ],
     )
     def test_an_answer_that_is_broken_ends_the_run_with_one_line_and_no_change(
         self, operator: Operator, operation: str, fault: str

@@ -3,16 +3,16 @@
 import json
 import re
 import subprocess
+from importlib import resources
 from pathlib import Path, PurePosixPath
 
 import pytest
 from click.testing import CliRunner
 from tests.processes import require
+from tests.prompt import ask
 
 from fss_exporter.errors import UsageError
-from fss_exporter.web.documents import Documents
-from fss_exporter.web.messages import Request
-from fss_toolbox.cli.assets import assets, shipped, write
+from fss_toolbox.cli.assets import LinkBases, assets, shipped, write
 
 ROOT = Path(__file__).parents[3]
 
@@ -28,9 +28,9 @@ def files_below(folder: Path) -> dict[str, bytes]:
 def test_a_folder_is_written_as_it_stands_in_the_repository(tmp_path: Path, name: str, folder: str) -> None:
     write(tmp_path)
     written, source = files_below(tmp_path / name), files_below(ROOT / folder)
-    link, base = b"docs/runbook.md#", b"http://localhost:10949/runbook#"
+    links = re.compile(rb"(?m)^ +(runbook|dashboard)_url: .*\n")
     for path, content in source.items():
-        assert path.endswith(".md") or written[path] == content.replace(link, base), path
+        assert path.endswith(".md") or written[path] == links.sub(b"", content), path
     assert written.keys() == source.keys() != set()
 
 
@@ -44,16 +44,18 @@ def test_every_link_of_a_written_page_leads_to_a_written_file(tmp_path: Path) ->
 
 
 def test_every_link_of_rules_dashboards_and_alarms_opens_on_an_exporter_or_in_grafana(tmp_path: Path) -> None:
-    write(tmp_path)
-    served = Documents().response(Request("GET", "/runbook", "", {})).body.decode()
+    write(tmp_path, LinkBases("https://poller.example/runbook", "https://grafana.example"))
+    served = (resources.files("fss_exporter") / "web/templates/runbook.html").read_text()
     dashboards = {json.loads(path.read_text())["uid"] for path in (tmp_path / "dashboards").glob("*.json")}
     texts = [path.read_text() for path in tmp_path.rglob("*") if path.suffix in {".yml", ".json"}]
-    sections = {link for text in texts for link in re.findall(r"localhost:10949/runbook#([\w-]+)", text)}
-    opened = {uid for text in texts for uid in re.findall(r"dashboard_url: /d/([\w-]+)", text)}
+    sections = {
+        link for text in texts for link in re.findall(r"runbook_url: https://poller\.example/runbook#([\w-]+)", text)
+    }
+    opened = {uid for text in texts for uid in re.findall(r"dashboard_url: https://grafana\.example/d/([\w-]+)", text)}
 
     assert not [text for text in texts if re.search(r"docs/\w+\.md#", text)]
     assert {section for section in sections if f'id="{section}"' not in served} == set() != sections
-    assert opened <= dashboards
+    assert set() != opened <= dashboards
 
 
 def test_the_example_configuration_comes_along(tmp_path: Path) -> None:
@@ -107,7 +109,7 @@ def test_a_folder_that_cannot_be_written_is_a_clear_refusal() -> None:
 def test_a_full_disk_names_the_file_and_is_no_mistake_of_the_operator(tmp_path: Path) -> None:
     small = require("prlimit", "util-linux"), "--fsize=100"
     command = [*small, require("fss-exporter", "this project")]
-    for arguments in (["assets", f"{tmp_path}/a"], ["alarms", "render", f"--output={tmp_path}/b"]):
+    for arguments in (["assets", f"{tmp_path}/a"], ["alarms", "render", f"--out={tmp_path}/b"]):
         done = subprocess.run([*command, *arguments], check=False, capture_output=True, text=True, timeout=300)
         assert done.returncode == 1
         assert re.fullmatch(rf"fss-exporter: {tmp_path}/\S+: cannot be written: File too large\n", done.stderr)
@@ -141,20 +143,52 @@ def test_an_empty_folder_name_is_refused_and_is_not_the_current_folder(
     assert files_below(tmp_path) == {}
 
 
-def test_every_link_to_the_runbook_gets_the_given_base(tmp_path: Path) -> None:
-    write(tmp_path, runbook_url="https://wiki.example.com/fss")
+def test_every_link_of_an_alert_gets_the_given_base(tmp_path: Path) -> None:
+    write(tmp_path, LinkBases("https://wiki.example.com/fss", "https://grafana.example.com"))
 
-    alerts = (tmp_path / "rules/load.yml").read_text()
-    assert "runbook_url: https://wiki.example.com/fss#" in alerts
+    for path in (tmp_path / "rules").glob("*.yml"):
+        alerts, source = path.read_text(), (ROOT / "rules" / path.name).read_text()
+        count = source.count("- alert: ")
+        assert alerts.count(" runbook_url: https://wiki.example.com/fss#") == count
+        assert (
+            len(re.findall(r' dashboard_url: "?https://grafana\.example\.com(?:/d/|\{\{ if .*?\}\}/d/)', alerts))
+            == count
+        )
     written = files_below(tmp_path).items()
     left = [name for name, content in written if not name.endswith(".md") and b"docs/runbook.md#" in content]
     assert left == []
 
 
+def test_without_a_base_an_alert_has_no_link_and_the_command_says_how_to_give_one(tmp_path: Path) -> None:
+    result = CliRunner().invoke(assets, [str(tmp_path)])
+
+    assert "alerts have no link to a runbook: give --runbook-url" in result.output
+    assert "alerts have no link to a dashboard: give --grafana-url" in result.output
+    assert "_url:" not in "".join(path.read_text() for path in (tmp_path / "rules").glob("*.yml"))
+
+
+def test_a_slash_at_the_end_of_a_base_is_not_doubled(tmp_path: Path) -> None:
+    CliRunner().invoke(assets, [str(tmp_path), "--grafana-url", "https://grafana.example.com/"])
+    assert "dashboard_url: https://grafana.example.com/d/fss-fleet" in (tmp_path / "rules/load.yml").read_text()
+
+
+@pytest.mark.parametrize("more", [(), ("--published",)])
+def test_an_alarm_has_the_link_that_render_gives_it(tmp_path: Path, more: tuple[str, ...]) -> None:
+    base = "https://poller.example.com:10949/runbook"
+    write(tmp_path, LinkBases(base))
+    rendered = ask("alarms", "render", "--runbook-url", base, *more).document
+
+    for alarm in rendered:
+        written = json.loads((tmp_path / "mql/alarms" / f"{alarm['displayName']}.json").read_text())
+        texts = [rule["body"] for rule in (alarm, *alarm["overrides"])]
+        assert all(f" Next step: {base}#" in text for text in texts)
+        assert [rule["body"] for rule in (written, *written["overrides"])] == texts
+
+
 def test_dashboards_link_to_the_chosen_exporter_or_to_the_given_base(tmp_path: Path) -> None:
     link = "runbook#${__data.fields.alertname}"
     write(tmp_path / "own")
-    write(tmp_path / "given", runbook_url="https://wiki.example.com/runbook")
+    write(tmp_path / "given", LinkBases("https://wiki.example.com/runbook"))
 
     assert f"http://${{runbook}}/{link}" in (tmp_path / "own/dashboards/fleet.json").read_text()
     given = (tmp_path / "given/dashboards/fleet.json").read_text()

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tests.for_each import for_each
 from tests.prompt import ask, ask_process
 from tests.region import Region, small
 
@@ -56,8 +55,8 @@ def test_an_account_whose_compartments_are_hidden_asks_for_the_ocid_of_one(
     assert ask("discover", *account_flags, "--oci.compartment", batch).code == 0
 
 
-@for_each(
-    "failure, hidden",
+@pytest.mark.parametrize(
+    ("failure", "hidden"),
     [
         (NotAuthorized("", operation="ListCompartments", status=403), True),
         (NotAuthorized("", operation="ListCompartments", status=404), True),
@@ -87,8 +86,22 @@ def test_missing_addresses_leave_the_rest_and_say_so(region: Region, account_fla
     answer = ask("discover", *account_flags, "--output", "json")
     assert answer.code == 1
     assert "incomplete: GetPrivateIp" in answer.err
-    assert {mount_target["address"] for mount_target in answer.document["mount_targets"]} == {None}
-    assert ask("discover", *account_flags, "--output", "http_sd").document == []
+    addresses = {mount_target["address"] for mount_target in answer.document["mount_targets"]}
+    assert addresses == {None, "2001:db8:80:4::40"}
+    (probed,) = ask("discover", *account_flags, "--output", "http_sd").document
+    assert probed["targets"] == ["[2001:db8:80:4::40]:2049"]
+
+
+def test_an_address_that_the_configuration_states_is_shown_as_serve_exports_it(
+    account_flags: Flags, tmp_path: Path
+) -> None:
+    idle = next(target for target in small().mount_targets if target.name == "mt-idle")
+    path = tmp_path / "config.yml"
+    path.write_text(f"addresses:\n  {idle.id}: 2001:DB8::7\n")
+    rows = ask("discover", *account_flags, "--config.file", path, "--output", "json").document["mount_targets"]
+    (row,) = (row for row in rows if row["name"] == "mt-idle")
+    assert (row["address"], row["further_addresses"]) == ("2001:db8::7", [])
+    assert "10.80.4.40, 2001:db8:80:4::40" in ask("discover", *account_flags).out
 
 
 def test_every_misspelled_compartment_is_named(account_flags: Flags) -> None:
@@ -130,7 +143,7 @@ def test_an_address_of_several_lines_stays_a_comment_of_the_configuration() -> N
                 state="ACTIVE",
                 address="10.0.0.1\noci: {auth: resource_principal}",
             ),
-            place=NetworkAddress("eu-frankfurt-1", "10.0.0.1\noci: {auth: resource_principal}"),
+            places=(NetworkAddress("eu-frankfurt-1", "10.0.0.1\noci: {auth: resource_principal}"),),
             compartment="c",
             shape="standard",
             limits=STANDARD.limits,
@@ -225,7 +238,7 @@ def discovered(name: str, address: str, state: str = "ACTIVE") -> DiscoveredMoun
         address=address,
     )
     return DiscoveredMountTarget(
-        "acme", "r", target, NetworkAddress("r", address), "c", STANDARD.name, STANDARD.limits, {}
+        "acme", "r", target, (NetworkAddress("r", address),), "c", STANDARD.name, STANDARD.limits, {}
     )
 
 
@@ -256,7 +269,7 @@ def test_a_hostile_name_stays_a_name(name: str) -> None:
 
 def test_a_shape_without_a_ceiling_of_iops_is_all_that_is_hinted_at() -> None:
     target = discovered("a", "10.0.0.1").target
-    fast = DiscoveredMountTarget("acme", "r", target, NetworkAddress("r", "10.0.0.1"), "c", "hpmt-80", Limits(), {})
+    fast = DiscoveredMountTarget("acme", "r", target, (NetworkAddress("r", "10.0.0.1"),), "c", "hpmt-80", Limits(), {})
     assert "hpmt-80" in configuration(Settings(), {None: ["r"]}, [fast])
     assert "limits" not in configuration(Settings(), {None: ["r"]}, [discovered("a", "10.0.0.1")])
 
@@ -328,7 +341,7 @@ def test_a_command_without_a_poller_says_that_it_knows_no_observed_ceiling(
     without_account = {
         "discover": ["--oci.config-file", tmp_path / "none"],
         "calibrate": ["--oci.config-file", tmp_path / "none", tmp_path],
-        "alarms": ["render", "--output", tmp_path / "alarms"],
+        "alarms": ["render", "--out", tmp_path / "alarms"],
     }
     answer = ask(command, *without_account[command], "--config.file", settings)
     assert ("limits: observed works in the poller alone" in answer.err) == (limits == "observed")

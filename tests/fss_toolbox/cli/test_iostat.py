@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.fss_exporter.nfs.records import mountinfo, mountstats
 from tests.fss_toolbox.cli.saved_files import MIXED, compare, edited
-from tests.prompt import RECORDINGS, ask, ask_process
+from tests.prompt import RECORDINGS, ask, ask_each, ask_process
 
 
 def test_nfsv4_has_operations_but_no_estimate() -> None:
@@ -93,13 +93,12 @@ def test_a_pipe_gets_whole_lines_without_colour() -> None:
     assert header.endswith("errors/s")
 
 
-def test_a_narrow_terminal_loses_the_lesser_columns_and_says_which() -> None:
-    answer = ask_process("iostat", "--from", MIXED / "before.txt", "--to", MIXED / "after.txt", COLUMNS="60")
-    lines = answer.out.splitlines()
-    assert all(len(line) <= 60 for line in lines[2:])
-    assert "IOPS" in answer.out
-    assert "share" in answer.out
-    assert "left out, the terminal is too narrow: " in answer.out
+def test_a_narrow_terminal_loses_the_lesser_columns_and_says_which_and_each_share_names_its_ceiling() -> None:
+    report = ["iostat", "--from", str(MIXED / "before.txt"), "--to", str(MIXED / "after.txt")]
+    narrow, usual, wide = ask_each(*((report, {"COLUMNS": columns}) for columns in ("60", "80", "120")))
+    assert all(len(line) <= 60 for line in narrow.out.splitlines()[2:])
+    assert "left out, the terminal is too narrow: " in narrow.out
+    assert all(re.search(r"\d % of IOPS", answer.out) for answer in (usual, wide))
 
 
 def test_the_network_of_the_host_is_judged_by_the_busier_direction() -> None:
@@ -120,15 +119,3 @@ def test_without_a_shape_the_report_names_no_ceilings() -> None:
     recording = RECORDINGS / "k_mixed"
     out = ask("iostat", "--from", recording / "before.txt", "--to", recording / "after.txt", "--shape", "none").out
     assert "IOPS are estimated\n" in out
-
-
-@pytest.mark.parametrize("columns", ["80", "120"])
-def test_a_share_names_its_ceiling_at_every_width(columns: str) -> None:
-    out = ask_process("iostat", "--from", MIXED / "before.txt", "--to", MIXED / "after.txt", COLUMNS=columns).out
-    assert re.search(r"\d % of IOPS", out)
-
-
-def test_help_explains_the_lines_and_their_order() -> None:
-    text = " ".join(ask("iostat", "--help").out.split())
-    assert "Lines below each mount target" in text
-    assert "largest first by estimated IOPS" in text

@@ -1,5 +1,6 @@
 """`fss-exporter iostat` between saved files: which are refused, which flags do not fit, and what is made of the rest."""
 
+import gzip
 import re
 import tempfile
 from pathlib import Path
@@ -8,6 +9,8 @@ import pytest
 from hypothesis import given, strategies as st
 from tests.fss_toolbox.cli.saved_files import MIXED, compare, edited
 from tests.prompt import RECORDINGS, ROOT, Answer, ask
+
+from fss_exporter.regular_files import LARGEST_DATA_BYTES
 
 
 def refused(answer: Answer) -> str:
@@ -94,7 +97,9 @@ def test_whatever_became_of_a_file_it_is_read_or_refused(data: st.DataObject) ->
 def test_a_file_without_nfs_mounts_is_refused(tmp_path: Path, content: str) -> None:
     empty = tmp_path / "empty.txt"
     empty.write_text(content)
-    assert "no NFS mounts in it. Give a copy of /proc/1/mountstats" in refused(compare(MIXED / "before.txt", empty))
+    assert "no mountstats of an NFS mount in it. Give a copy of /proc/1/mountstats" in refused(
+        compare(MIXED / "before.txt", empty)
+    )
 
 
 def test_a_saved_page_of_an_agent_is_sent_to_the_command_that_reads_it(tmp_path: Path) -> None:
@@ -104,10 +109,21 @@ def test_a_saved_page_of_an_agent_is_sent_to_the_command_that_reads_it(tmp_path:
     assert "Give two saved pages to `fss-exporter plan --scrapes`" in refused(compare(page, page))
 
 
-def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
-    noise = tmp_path / "noise"
-    noise.write_bytes(bytes(range(256)) * 40)
-    assert "no NFS mounts" in refused(compare(MIXED / "before.txt", noise))
+def test_a_compressed_copy_is_read_like_the_file_itself(tmp_path: Path) -> None:
+    packed = tmp_path / "before.gz", tmp_path / "after.gz"
+    for path in packed:
+        path.write_bytes(gzip.compress((MIXED / path.with_suffix(".txt").name).read_bytes()))
+    plain = compare(MIXED / "before.txt", MIXED / "after.txt").out
+    assert compare(*packed).out.replace(str(tmp_path), "") == plain.replace(str(MIXED), "").replace(".txt", ".gz")
+
+
+def test_a_compressed_copy_that_is_cut_off_or_far_too_long_is_refused(tmp_path: Path) -> None:
+    copy = tmp_path / "copy.gz"
+    whole = gzip.compress((MIXED / "after.txt").read_bytes())
+    copy.write_bytes(whole[:-9])
+    assert f"{copy}: cannot be read: its gzip data are damaged or cut off" in refused(ask("iostat", "--to", copy))
+    copy.write_bytes(gzip.compress(bytes(LARGEST_DATA_BYTES + 1), 1))
+    assert f"{copy}: cannot be read: larger than 256 MiB" in refused(ask("iostat", "--to", copy))
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
@@ -122,7 +138,7 @@ def test_files_of_two_hosts_are_refused(tmp_path: Path) -> None:
 
 
 def test_the_same_look_twice_needs_the_time_between() -> None:
-    assert "same second. Give the time between with --seconds" in refused(
+    assert "same second. Give the time between with --elapsed" in refused(
         compare(MIXED / "before.txt", MIXED / "before.txt")
     )
 
@@ -139,7 +155,7 @@ def test_the_mountinfo_of_another_host_is_refused(tmp_path: Path) -> None:
         (("--from", "a"), "--from and --to belong together"),
         (("--from", "a", "--to", "b", "5"), "leave out INTERVAL"),
         (("--mountinfo", "a"), "go with --from and --to"),
-        (("--seconds", "5"), "go with --from and --to"),
+        (("--elapsed", "5s"), "go with --from and --to"),
         (("--url", "host:10949"), "give a URL like"),
         (("--url", "ftp://host/metrics"), "give a URL like"),
         (("--nfs.exact", "on"), "--nfs.exact counts what happens from now on: give an INTERVAL"),
@@ -193,7 +209,7 @@ def test_without_mountinfo_equal_mounts_of_one_export_still_count_once() -> None
 def test_the_known_time_between_two_files_wins_over_their_ages() -> None:
     by_age, given = (
         compare(MIXED / "before.txt", MIXED / "after.txt", *flags, "--output", "json").document
-        for flags in ((), ("--seconds", "130"))
+        for flags in ((), ("--elapsed", "130s"))
     )
     assert by_age["seconds"] == 65
     assert given["total"]["operations_per_second"] * 2 == pytest.approx(by_age["total"]["operations_per_second"])
@@ -242,14 +258,14 @@ def test_one_copy_alone_has_means_since_each_mount() -> None:
 
 
 def test_another_file_alone_is_refused_with_what_to_copy() -> None:
-    assert "no NFS mounts in it. Give a copy of /proc/1/mountstats" in refused(
+    assert "no mountstats of an NFS mount in it. Give a copy of /proc/1/mountstats" in refused(
         ask("iostat", "--to", MIXED / "mountinfo.txt")
     )
 
 
 def test_nfsiostat_output_has_a_time_and_names_of_its_own() -> None:
     saved = ROOT / "tests/fixtures/nfs-utils/k_mixed/nfsiostat.txt"
-    assert "nfsiostat has rates: leave out" in refused(ask("iostat", "--to", saved, "--seconds", 9))
+    assert "nfsiostat has rates: leave out" in refused(ask("iostat", "--to", saved, "--elapsed", "9s"))
 
 
 def test_a_mount_that_the_earlier_file_lacks_has_no_row_of_zeros(tmp_path: Path) -> None:
@@ -258,7 +274,7 @@ def test_a_mount_that_the_earlier_file_lacks_has_no_row_of_zeros(tmp_path: Path)
 
     after = edited(MIXED / "after.txt", tmp_path, second)
     # Ages show that the mount is older than the earlier file, whatever time between the files the operator gives.
-    for flags in ((), ("--seconds", 1_000_000)):
+    for flags in ((), ("--elapsed", "1000000s")):
         answer = compare(MIXED / "before.txt", after, *flags)
         assert "10.80.2.20:/export/a on /mnt/b: not in the earlier file, left out" in answer.err
         assert "10.80.2.20" not in answer.out

@@ -130,7 +130,7 @@ def closed(stream: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-PRINTING = (["--version"], ["plan", "--reads", "5"], ["plan", "--reads", "5", "--output", "json"])
+PRINTING = (["--version"], ["plan", "--reads", "5"])
 
 
 class TestATerminalThatIsNotThere:

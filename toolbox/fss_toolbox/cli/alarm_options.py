@@ -23,7 +23,7 @@ from fss_exporter.oci.inventory.selection import TagFilter
 from fss_exporter.oci.metric_table import NAMESPACES
 from fss_exporter.ocid import kind_of, looks_like_ocid
 from fss_exporter.settings import Settings
-from fss_toolbox.alarms.desired import AlarmScope, Estate, Target
+from fss_toolbox.alarms.desired import AlarmInputs, AlarmScope, Target
 from fss_toolbox.alarms.pack import Alarm, load as load_pack
 from fss_toolbox.alarms.tenancy import event_types, publishes, spellings, watched
 from fss_toolbox.cli.facts_flags import FactsFlags
@@ -39,21 +39,31 @@ def _word(_context: click.Context, _parameter: click.Parameter, value: str) -> s
 
 
 @dataclass(frozen=True, kw_only=True)
-class AlarmFlags(AccountFlags, FactsFlags):
-    """The flags of all `alarms` commands. None for a flag that is not given."""
+class PackFlags(AccountFlags):
+    """The flags that say where the alarms of a pack are. None for a flag that is not given."""
 
     compartment: str | None = flag("--compartment", "Compartment of the mount targets.", metavar="OCID")
-    in_subtree: bool = switch("--in-subtree", "With the tenancy as compartment: all compartments below as well.")
     alarm_compartment: str | None = flag(
         "--alarm-compartment", "Compartment of the alarms.  [default: --compartment]", metavar="OCID"
     )
+    name: str = flag("--name", "First word of the alarms' names, to distinguish packs.", "fss", callback=_word)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlarmFlags(PackFlags, FactsFlags):
+    """The flags of what the alarms of a pack shall be. None for a flag that is not given."""
+
+    in_subtree: bool = switch("--in-subtree", "With the tenancy as compartment: all compartments below as well.")
     topic: str | None = flag("--topic", "Notifications topic, in the same region.", metavar="OCID")
     stream: str | None = flag("--stream", "Stream, beside or instead of a topic.", metavar="OCID")
-    name: str = flag("--name", "First word of the alarms' names, to distinguish packs.", "fss", callback=_word)
     published: bool = switch("--published", "Include the alarms on the metrics of serve --oci.publish.")
     before_publishing: bool = switch("--before-publishing", "With --published: also where no poller publishes yet.")
-    runbook_url: str = flag(
-        "--runbook-url", "Base of the links to the runbook in the texts.", RUNBOOK_URL, type=link_base, metavar="BASE"
+    runbook_url: str | None = flag(
+        "--runbook-url",
+        "Base of a link to the runbook in each text: /runbook of an exporter that readers reach, or your own page.",
+        RUNBOOK_URL or None,
+        type=link_base,
+        metavar="URL",
     )
     pack_folder: Path | None = flag(
         "--pack",
@@ -92,16 +102,16 @@ class AlarmFlags(AccountFlags, FactsFlags):
         compartment = self.compartment or "${METRIC_COMPARTMENT_OCID}"
         alarms_in = self.alarm_compartment or self.compartment or "${ALARM_COMPARTMENT_OCID}"
         destinations = tuple(filter(None, (self.topic, self.stream))) or ("${TOPIC_OCID}",)
-        return AlarmScope(alarms_in, compartment, destinations, self.in_subtree, self.name, self.runbook_url)
+        return AlarmScope(alarms_in, compartment, destinations, self.in_subtree, self.name, self.runbook_url or "")
 
-    def estate(self, settings: Settings, session: Session, scope: AlarmScope, pack: tuple[Alarm, ...]) -> Estate:
+    def inputs(self, settings: Settings, session: Session, scope: AlarmScope, pack: tuple[Alarm, ...]) -> AlarmInputs:
         """Return the resources and settings of the tenancy, limited to services with alarms in the pack.
 
         Raises:
             UsageError: alarms on published metrics are wanted, and no poller publishes.
         """
         where, subtree = scope.metric_compartment, scope.in_subtree
-        planned = self.planned_estate(settings)
+        planned = self.planned_inputs(settings)
         if planned.published and not self.before_publishing and not publishes(session, where, in_subtree=subtree):
             wanted_by = "--published" if self.published else "oci.publish of the configuration"
             raise UsageError(
@@ -112,24 +122,24 @@ class AlarmFlags(AccountFlags, FactsFlags):
         tags = TagFilter(settings.oci.include.tags, settings.oci.exclude.tags)
         namespaces = {str(alarm.body["namespace"]) for alarm in pack}
         services = [service for service, namespace in NAMESPACES.items() if namespace in namespaces]
-        estate = watched(session, where, in_subtree=subtree, tags=tags, services=services)
+        inputs = watched(session, where, in_subtree=subtree, tags=tags, services=services)
         return replace(
             planned,
-            targets=tuple(_target(target, settings) for target in estate.mount_targets.values()),
+            targets=tuple(_target(target, settings) for target in inputs.mount_targets.values()),
             chosen_by_tags=bool(tags.include or tags.exclude),
-            service_resources=tuple(estate.service_resources.values()),
+            service_resources=tuple(inputs.service_resources.values()),
             replications={
                 replication.id: replication.interval_seconds or REPLICATION_DEFAULT_INTERVAL_SECONDS
-                for replication in estate.replications.values()
+                for replication in inputs.replications.values()
             },
             spellings=spellings(session, where, in_subtree=subtree),
             error_types=event_types(session, where, in_subtree=subtree),
         )
 
-    def planned_estate(self, settings: Settings, facts: RegionFacts | None = None) -> Estate:
+    def planned_inputs(self, settings: Settings, facts: RegionFacts | None = None) -> AlarmInputs:
         """Return the resources and settings from the configuration, and the names of metrics and errors from a record."""
         note_ceilings(settings)
-        return Estate(
+        return AlarmInputs(
             spellings={} if facts is None else recorded_spellings(facts),
             error_types={} if facts is None else error_types(facts),
             shape_limits={name: settings.limits.of_shape(name, shape.limits) for name, shape in SHAPES.items()},

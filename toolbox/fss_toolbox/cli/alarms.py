@@ -21,9 +21,9 @@ from fss_toolbox import tables
 from fss_toolbox.alarms import alarm_plan, render as rendering, show
 from fss_toolbox.alarms.alarm_plan import Plan, SavedPlan, removal
 from fss_toolbox.alarms.apply import Alarms, StepOutcome, apply as carry_out, duplicates, existing_alarms
-from fss_toolbox.alarms.desired import AlarmScope, Estate, desired
+from fss_toolbox.alarms.desired import AlarmInputs, AlarmScope, desired
 from fss_toolbox.alarms.pack import Alarm, placeholders
-from fss_toolbox.cli.alarm_options import AlarmFlags, check_ocid, session_of, stated_targets
+from fss_toolbox.cli.alarm_options import AlarmFlags, PackFlags, check_ocid, session_of, stated_targets
 from fss_toolbox.cli.toolbox_flags import FOLDER, write_file
 from fss_toolbox.doctor.account_record import join_order
 
@@ -61,8 +61,13 @@ def alarms() -> None:
 class RenderFlags(AlarmFlags):
     """The flags of `alarms render`."""
 
-    form: rendering.Form = flag("--format", "", "json", type=click.Choice(("json", "cli", "terraform")))
-    output: Path | None = flag("--output", "One file for each alarm.", type=FOLDER, metavar="DIR")
+    output: rendering.Form = flag(
+        "--output",
+        "For the API of OCI, for the OCI CLI, or for Terraform.",
+        "json",
+        type=click.Choice(("json", "cli", "terraform")),
+    )
+    out: Path | None = flag("--out", "One file for each alarm in place of standard output.", type=FOLDER, metavar="DIR")
     from_inventory: bool = switch("--from-inventory", "Fit the alarms to the mount targets of the tenancy.")
     stated: tuple[str, ...] = flag(
         "--mount-target", "Fit the alarms to this mount target. Repeatable.", (), metavar="OCID=SHAPE"
@@ -81,17 +86,17 @@ def render(flags: RenderFlags) -> None:
         scope = flags.scope(session.region)
         facts = flags.recorded_region(session.region)
         pack = flags.pack(facts)
-        estate = flags.estate(settings, session, scope, pack)
+        inputs = flags.inputs(settings, session, scope, pack)
     else:
         scope = flags.planned_scope()
         facts = flags.only_recorded_region(settings)
         pack = flags.pack(facts)
-        estate = replace(flags.planned_estate(settings, facts), targets=stated_targets(flags.stated, settings))
-    wanted = desired(pack, scope, estate)
-    _note_missing_iops(wanted, estate.spellings)
+        inputs = replace(flags.planned_inputs(settings, facts), targets=stated_targets(flags.stated, settings))
+    wanted = desired(pack, scope, inputs)
+    _note_missing_iops(wanted, inputs.spellings)
     if flags.from_inventory:
-        _note_missing_mount_targets(pack, scope, estate)
-    _write(wanted, flags.form, flags.output)
+        _note_missing_mount_targets(pack, scope, inputs)
+    _write(wanted, flags.output, flags.out)
     left = sorted({name for alarm in wanted for name in placeholders(alarm)})
     if left:
         tables.note(f"still to be filled in: {', '.join(left)}")
@@ -153,7 +158,7 @@ def apply(flags: ApplyFlags) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DestroyFlags(AlarmFlags):
+class DestroyFlags(PackFlags):
     """The flags of `alarms destroy`."""
 
     yes: bool = switch("--yes", "Do not ask.")
@@ -182,14 +187,14 @@ def _planned(options: CopiesFlags) -> tuple[SavedPlan, Alarms]:
     scope = options.scope(session.region)
     with tables.progress() as progress:
         progress.phase(f"{session.region}: listing mount targets and metrics")
-        estate = options.estate(settings, session, scope, pack)
-        wanted = desired(pack, scope, estate)
+        inputs = options.inputs(settings, session, scope, pack)
+        wanted = desired(pack, scope, inputs)
         _check_filled(wanted)
         progress.phase(f"{session.region}: reading alarms", len(wanted))
         service = Alarms(session, settings.oci.auth, progress.step)
         owned, foreign = existing_alarms(service, scope.alarm_compartment, scope.name)
-    _note_missing_iops(wanted, estate.spellings)
-    _note_missing_mount_targets(pack, scope, estate)
+    _note_missing_iops(wanted, inputs.spellings)
+    _note_missing_mount_targets(pack, scope, inputs)
     planned = alarm_plan.plan(wanted, owned, foreign, join_order(facts), delete_copies=options.delete_copies)
     return SavedPlan(1, session.region, scope.alarm_compartment, scope.name, planned), service
 
@@ -227,12 +232,12 @@ def _note_missing_iops(wanted: Sequence[Alarm], spellings: Mapping[str, str]) ->
             )
 
 
-def _note_missing_mount_targets(pack: Sequence[Alarm], scope: AlarmScope, estate: Estate) -> None:
+def _note_missing_mount_targets(pack: Sequence[Alarm], scope: AlarmScope, inputs: AlarmInputs) -> None:
     """Say that alarms on mount targets watch nothing yet, because the compartment or the tags may be the wrong ones."""
-    if estate.targets or all(alarm.body["namespace"] != NAMESPACE for alarm in pack):
+    if inputs.targets or all(alarm.body["namespace"] != NAMESPACE for alarm in pack):
         return
     where = f"{scope.metric_compartment}{' and below' if scope.in_subtree else ''}"
-    if estate.chosen_by_tags:
+    if inputs.chosen_by_tags:
         tables.note(f"no mount target in {where} has the tags of the configuration: no alarm watches a ceiling")
     else:
         tables.note(f"no mount target in {where}: the alarms watch none until one comes")
@@ -301,13 +306,13 @@ def _warn_of_duplicates(service: Alarms, compartment: str, name: str) -> int:
     return int(bool(repeated))
 
 
-def _write(wanted: Sequence[Alarm], form: rendering.Form, output: Path | None) -> None:
+def _write(wanted: Sequence[Alarm], form: rendering.Form, folder: Path | None) -> None:
     texts = rendering.files(wanted, form)
-    if output is None:
+    if folder is None:
         echo(rendering.document(wanted, form), end=False)
         return
     for name, text in texts.items():
-        with writing(output / name):
-            output.mkdir(parents=True, exist_ok=True)
-            (output / name).write_text(text, encoding="utf-8")
-    click.echo(f"{output}: {len(texts)} files", err=True)
+        with writing(folder / name):
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text, encoding="utf-8")
+    click.echo(f"{folder}: {len(texts)} files", err=True)

@@ -11,6 +11,7 @@ from typing import Final
 
 import click
 
+from fss_exporter import units
 from fss_exporter.cli.account_sessions import sessions_of
 from fss_exporter.cli.flags import NEW_FILE, CompartmentFlags, ExactFlags
 from fss_exporter.cli.terminal import clean_up_at_the_end
@@ -59,10 +60,10 @@ class CalibrateFlags(CompartmentFlags, ExactFlags, FactsFlags):
     max_iops: float | None = flag(
         "--max-iops", "Most IOPS to cause.  [default: a tenth of the ceiling]", type=FiniteRange(1)
     )
-    patience_s: float = flag("--wait", "Seconds to wait for OCI's last minute.", 900.0, type=FiniteRange(0))
+    patience_s: float = flag("--wait", "Longest wait for OCI's last minute.", 900.0, written="15m", type=units.duration)
     other_clients: bool = switch("--other-clients", "Go on although other clients are connected.")
     dry_run: bool = switch("--dry-run", "Print load, duration and price, and send nothing.")
-    report_file: Path | None = flag("--report", "Write the JSON report here.", type=NEW_FILE)
+    out: Path | None = flag("--out", "Write the JSON report here.", type=NEW_FILE)
     output: str = flag(
         "--output",
         "For people, for programs, or cost_model for the configuration.",
@@ -88,8 +89,8 @@ def calibrate(flags: CalibrateFlags) -> int:
 
     Exit code 1: a cost differs from the table.
     """
-    if flags.report_file is not None:
-        check_new_file("--report", flags.report_file)
+    if flags.out is not None:
+        check_new_file("--out", flags.out)
     settings = flags.settings_of_account()
     note_ceilings(settings)
     mounts = mount_settings(settings)
@@ -120,8 +121,8 @@ def calibrate(flags: CalibrateFlags) -> int:
     options = {name: value for name, value in mount.record.options.items() if name in _MOUNT_OPTIONS}
     report = tables.as_json(document(plan, rows, done, options, fit))
     _print(rows, report, flags.output)
-    if flags.report_file is not None:
-        write_file("--report", flags.report_file, f"{report}\n")
+    if flags.out is not None:
+        write_file("--out", flags.out, f"{report}\n")
     return int(any(row.cost.verdict == "differs" for row in rows if row.step != steps.IDLE.name))
 
 

@@ -30,7 +30,7 @@ from fss_toolbox.demo.region.faults import DEMO_KINDS
 from fss_toolbox.demo.server_meter import ServerMeter
 from fss_toolbox.fetch import get
 
-UTILISATION = "mount_target:fss_utilisation:ratio"  # The recorded series of the share of each ceiling in use
+UTILISATION = "mount_target_resource:fss_utilisation:ratio"  # The recorded series of the share of each ceiling in use
 
 
 def _listed(title: str, kinds: Mapping[str, str]) -> str:
@@ -120,9 +120,9 @@ def demo(flags: DemoFlags) -> None:
             collect_oci=True,
             api_key_file=str(credentials),
             endpoint=region.url,
-            poll_interval=15.0,
             network=region.tenancy.region,
             further_settings={
+                "oci.poll_interval": 15.0,
                 "oci.inventory_interval": 60.0,
                 "oci.calls_per_second": 9.0,
                 "oci.services": ("lustre", "block-volume"),

@@ -117,11 +117,15 @@ def list_resources(session: Session, selection: InventorySelection) -> tuple[Inv
     return refresh.snapshot.inventory or Inventory(), list(failures.values())
 
 
+def _addresses(row: discovery.DiscoveredMountTarget) -> list[str]:
+    return list(filter(None, (row.target.address, *row.target.further_addresses)))
+
+
 _TENANCY = Figure(Column("tenancy", left=True), lambda row: row.tenancy)
 _FIGURES = (
     Figure(Column("mount target", left=True), lambda row: row.target.name),
     Figure(Column("region", 6, left=True), lambda row: row.region),
-    Figure(Column("address", left=True), lambda row: row.target.address or printed.NOT_KNOWN),
+    Figure(Column("address", left=True), lambda row: ", ".join(_addresses(row)) or printed.NOT_KNOWN),
     Figure(Column("shape", 1, left=True), lambda row: row.shape),
     Figure(Column("IOPS", 2), lambda row: row.limits.iops, printed.number),
     Figure(Column("read MB/s", 2), lambda row: row.limits.read_bytes_per_second, printed.megabytes),
@@ -148,8 +152,8 @@ def _show(mount_targets: Sequence[discovery.DiscoveredMountTarget]) -> None:
     )
     for row in discovery.sharing_an_address(mount_targets):
         tables.note(
-            f"{row.target.name}: {row.target.address} in network {row.place.network} is also the address of another mount"
-            " target. See --output config"
+            f"{row.target.name}: an address of {', '.join(_addresses(row))} in network {row.places[0].network} is also that of"
+            " another mount target. See --output config"
         )
 
 
@@ -163,8 +167,9 @@ def _document(row: discovery.DiscoveredMountTarget) -> dict[str, Any]:
         "compartment": row.compartment,
         "availability_domain": target.availability_domain,
         "state": target.state,
-        "network": row.place.network,
+        "network": row.places[0].network,
         "address": target.address or None,
+        "further_addresses": list(target.further_addresses),
         "fqdn": target.fqdn or None,
         "shape": row.shape,
         "limits": {name: getattr(row.limits, name) for name in LimitOverrides.model_fields},

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fss_exporter import __version__
-from fss_exporter.cli.flags import CompartmentFlags, check_url, duration
+from fss_exporter import __version__, units
+from fss_exporter.cli.flags import CompartmentFlags, check_url
 from fss_exporter.errors import INSTALL_OCI, UsageError
 from fss_exporter.flag_records import flag, refuse, takes
 from fss_exporter.nfs.mount_settings import mount_settings
@@ -18,7 +18,15 @@ from fss_exporter.settings import Settings
 from fss_toolbox import tables
 from fss_toolbox.ceilings import judge
 from fss_toolbox.cli.facts_flags import FactsFlags
-from fss_toolbox.cli.toolbox_flags import OutputFlags, ShapeFlags, check_new_file, is_given, metrics_url, write_file
+from fss_toolbox.cli.toolbox_flags import (
+    HttpFlags,
+    OutputFlags,
+    ShapeFlags,
+    check_new_file,
+    is_given,
+    metrics_url,
+    write_file,
+)
 from fss_toolbox.doctor.account_record import AccountRecord, record_json
 from fss_toolbox.doctor.client_checks import check_directories, check_mounts, check_network
 from fss_toolbox.doctor.client_probe import ClientFlags, read_client
@@ -35,7 +43,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DoctorFlags(ClientFlags, OutputFlags, ShapeFlags, CompartmentFlags, FactsFlags):
+class DoctorFlags(ClientFlags, HttpFlags, OutputFlags, ShapeFlags, CompartmentFlags, FactsFlags):
     """The flags of `doctor`; times in seconds."""
 
     client: bool = flag("--client/--no-client", "Look at this client.", default=True)
@@ -44,7 +52,7 @@ class DoctorFlags(ClientFlags, OutputFlags, ShapeFlags, CompartmentFlags, FactsF
     wait_s: float | None = flag(
         "--wait",
         "Measure ingestion lag: the longest wait for new minutes in each region, e.g. 90s. Ctrl-C ends the wait.",
-        type=duration,
+        type=units.duration,
     )
     record: Path | None = flag("--record", "Write the facts about the account, without OCIDs and names, to a file.")
 
@@ -63,7 +71,7 @@ def doctor(flags: DoctorFlags) -> int:
 
     Exit code 0 fine, 1 warnings, 2 problems, a mistake on the command line, or nothing checked.
     """
-    settings = flags.settings()
+    settings, access = flags.settings(), flags.access()
     _check_flags(flags)
     earlier = flags.earlier_record()
     regions, about_account = _account(flags, settings)
@@ -73,7 +81,7 @@ def doctor(flags: DoctorFlags) -> int:
     asks_exporter = bool(flags.url) and (flags.client or is_given("url"))
     if not flags.client and not asks_exporter and not about_account:
         raise UsageError("nothing was checked: --no-client, and no credentials or --no-account")
-    about_exporter = list(check_running(metrics_url("--url", flags.url))) if asks_exporter else []
+    about_exporter = list(check_running(metrics_url("--url", flags.url), access)) if asks_exporter else []
     judges = any(finding.check == STATE for finding in about_exporter)
     about_client = _client(flags, settings, regions, judges=judges) if flags.client else []
     parts = {"client": about_client, "exporter": about_exporter, "account": about_account}
@@ -91,9 +99,10 @@ def doctor(flags: DoctorFlags) -> int:
 
 def _check_flags(flags: DoctorFlags) -> None:
     """Refuse impossible flags before the checks take a minute."""
-    for name, url in (("--metadata-url", flags.metadata_url), ("--url", flags.url)):
-        if url:
-            check_url(name, url)
+    if flags.metadata_url:
+        check_url("--metadata-url", flags.metadata_url)
+    if flags.url:
+        metrics_url("--url", flags.url)
     is_without = flags.account is False
     refuse(
         {

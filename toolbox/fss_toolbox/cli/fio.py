@@ -14,16 +14,15 @@ from fss_exporter.errors import UsageError
 from fss_exporter.flag_records import argument, flag, switch, takes
 from fss_exporter.model.limits import Limits
 from fss_exporter.model.operations import LARGEST_TRANSFER_BYTES
-from fss_exporter.regular_files import read_bounded
 from fss_toolbox import tables
 from fss_toolbox.ceilings import Judge, judge as ceilings_of
 from fss_toolbox.cli.toolbox_flags import OutputFlags, ServiceFlags, ShapeFlags
 from fss_toolbox.fio.report import read_report
 from fss_toolbox.fio.verdict_report import show_verdicts, verdict_document
 from fss_toolbox.iostat.saved_files import text_of
-from fss_toolbox.pasted_text import text_of_bytes
+from fss_toolbox.pasted_text import text_of_file
 from fss_toolbox.plan.inputs import MOST_CLIENTS, MOST_MOUNT_TARGETS
-from fss_toolbox.plan.service_ceilings import service_title
+from fss_toolbox.plan.service_answer import service_title
 from fss_toolbox.sizing.benchmark import Job, Storage, judge
 from fss_toolbox.sizing.service_choice import ServiceChoice
 from fss_toolbox.sizing.uses import NO_SHAPE
@@ -115,7 +114,7 @@ def _text(source: str) -> str:
     if source != _STANDARD_INPUT:
         return text_of(Path(source))
     try:
-        return text_of_bytes(read_bounded(sys.stdin.buffer))
+        return text_of_file(sys.stdin.buffer)
     except OSError as error:
         raise UsageError(f"standard input: cannot be read: {error.strerror}") from error
 

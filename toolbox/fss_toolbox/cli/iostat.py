@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from fss_exporter import units
+from fss_exporter import RUNBOOK, units
 from fss_exporter.cli.flags import ExactFlags
 from fss_exporter.cli.terminal import clean_up_at_the_end
 from fss_exporter.errors import UsageError
@@ -22,7 +22,8 @@ from fss_kernel_counting.sizes.counted_costs import CountedCosts
 from fss_kernel_counting.tracefs import OF_COMMAND
 from fss_toolbox import tables
 from fss_toolbox.ceilings import judge
-from fss_toolbox.cli.toolbox_flags import OutputFlags, ShapeFlags, is_given, metrics_url
+from fss_toolbox.cli.toolbox_flags import HttpFlags, OutputFlags, ShapeFlags, is_given, metrics_url
+from fss_toolbox.fetch import runbook_at
 from fss_toolbox.iostat import process_reports, report_output
 from fss_toolbox.iostat.host_reports import HostTraffic, since_each_mount, with_durations
 from fss_toolbox.iostat.page_reports import reports_of_page
@@ -33,7 +34,7 @@ _SCRAPE_INTERVAL_S = 5.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class IostatFlags(SavedFlags, ProcfsFlags, ExactFlags, ShapeFlags, OutputFlags):
+class IostatFlags(SavedFlags, HttpFlags, ProcfsFlags, ExactFlags, ShapeFlags, OutputFlags):
     """The flags of `iostat`; times in seconds."""
 
     interval: float | None = argument(type=units.interval, required=False)
@@ -79,10 +80,12 @@ class IostatFlags(SavedFlags, ProcfsFlags, ExactFlags, ShapeFlags, OutputFlags):
             raise UsageError(f"--sort rtt: --by {self.by} has no times. Give iops, operations, read, write or name")
         if self.before is not None and not is_saved:
             raise UsageError(ALONE)
+        if self.http_config is not None and self.url is None:
+            raise UsageError("--http-config goes with --url")
         if is_saved and (self.url is not None or self.interval is not None):
             raise UsageError("--from and --to give one report: leave out INTERVAL and --url")
         if not is_saved and (self.mountinfo or self.seconds is not None):
-            raise UsageError("--mountinfo and --seconds go with --from and --to, or with --to")
+            raise UsageError("--mountinfo and --elapsed go with --from and --to, or with --to")
         if self.exact != "off" and not is_of_this_host:
             raise UsageError("--nfs.exact counts on this host: leave it out with --from, --to and --url")
         if (self.exact != "off" or counts_processes) and self.interval is None:
@@ -96,7 +99,8 @@ def iostat(flags: IostatFlags) -> None:
     """Show the estimated mount-target IOPS of each NFS mount.
 
     Without INTERVAL, print one report since each mount. With INTERVAL, print a report every INTERVAL seconds, COUNT times
-    or until Ctrl-C. --by process, --by pod, --by unit and --by job have the kernel count by thread while the command
+    or until Ctrl-C. A share is that of the fullest ceiling by this client alone, so the share of all clients is larger. With --url
+    the ceilings are those that the exporter states. --by process, --by pod, --by unit and --by job have the kernel count by thread while the command
     runs.
     """
     flags.check()
@@ -112,6 +116,7 @@ def iostat(flags: IostatFlags) -> None:
     if client_bandwidth is None and flags.after is None and flags.url is None:
         client_bandwidth = own_bandwidth(flags.sysfs)
     order = ReportOrder(flags.by, flags.sort, flags.limit, client_bandwidth)
+    runbook = RUNBOOK if flags.url is None else runbook_at(metrics_url("--url", flags.url))
     for interval in _reports(flags, ceilings.mounts):
         for line in interval.notes:
             tables.note(line)
@@ -120,7 +125,7 @@ def iostat(flags: IostatFlags) -> None:
         if flags.output == "json":
             click.echo(tables.as_json(report_output.document(interval, ceilings, order), one_line=True))
         else:
-            report_output.show(tables.console(), interval, ceilings, order)
+            report_output.show(tables.console(), interval, ceilings, order, runbook)
 
 
 def _reports(flags: IostatFlags, mounts: MountSettings) -> Iterator[Report]:
@@ -131,7 +136,7 @@ def _reports(flags: IostatFlags, mounts: MountSettings) -> Iterator[Report]:
     if flags.url is not None:
         url = metrics_url("--url", flags.url)
         count = flags.count if flags.interval else 1
-        return reports_of_page(url, flags.interval or _SCRAPE_INTERVAL_S, count)
+        return reports_of_page(url, flags.interval or _SCRAPE_INTERVAL_S, count, flags.access())
     read = _source(flags, mounts).read_in_time
     if flags.interval is None:
         return (since_each_mount(reading, mounts.overrides) for reading in (read(),))

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """`fss-exporter plan`: what a workload costs, what binds it first and how many mount targets it needs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING
+from itertools import count
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fss_exporter.addresses import names_of
-from fss_exporter.cli.flags import check_url
+from fss_exporter.cli.terminal import GroupedHelp
 from fss_exporter.errors import UsageError
 from fss_exporter.flag_records import refuse, takes
 from fss_exporter.model.limits import SHAPES, STANDARD, Limits
@@ -19,15 +20,24 @@ from fss_exporter.nfs.mount_settings import MountSettings, mount_settings
 from fss_exporter.terminal_text import first_names
 from fss_toolbox import tables
 from fss_toolbox.ceilings import judge
-from fss_toolbox.cli.toolbox_flags import OFFERED_SERVICES, OutputFlags, ServiceFlags, ShapeFlags, is_given
+from fss_toolbox.cli.toolbox_flags import (
+    OFFERED_SERVICES,
+    HttpFlags,
+    OutputFlags,
+    ServiceFlags,
+    ShapeFlags,
+    is_given,
+    server_url,
+)
 from fss_toolbox.fetch import get
 from fss_toolbox.iostat.nfs_utils_output import is_nfsiostat_output, parse_nfsiostat_output, refuse_rows_without_mount
 from fss_toolbox.iostat.saved_files import pasted_text_of, report_of_interval, text_of
+from fss_toolbox.plan.answer import Section, show
 from fss_toolbox.plan.comparison import parse_prices, shipped_prices
 from fss_toolbox.plan.domain_bills import with_bills
 from fss_toolbox.plan.fleet import fleet_advice
 from fss_toolbox.plan.fleet_placement import fleet_placement
-from fss_toolbox.plan.history import of_service
+from fss_toolbox.plan.history import of_mount_targets, of_service, with_growth
 from fss_toolbox.plan.inputs import PlanInputs, check_inputs
 from fss_toolbox.plan.load import (
     Load,
@@ -38,16 +48,20 @@ from fss_toolbox.plan.load import (
     with_stated_latency,
     without_costs,
 )
-from fss_toolbox.plan.mount_target_answer import case_document, show_advice, show_case
-from fss_toolbox.plan.mount_target_history import of_mount_targets, with_growth
-from fss_toolbox.plan.placement_answer import placement_document, show_placement
+from fss_toolbox.plan.mount_target_answer import advice_section, case_document, case_sections
+from fss_toolbox.plan.placement_answer import placement_document, placement_sections
 from fss_toolbox.plan.prometheus_api import Prometheus
 from fss_toolbox.plan.recorded_mount_targets import other_services, recorded_mount_targets, without_load
 from fss_toolbox.plan.scenario import Case, Scenario, what_if
 from fss_toolbox.plan.scrape_pair import between_scrapes
-from fss_toolbox.plan.service_answer import service_case, service_document, show_service
-from fss_toolbox.plan.service_ceilings import ceilings_document, show_ceilings
-from fss_toolbox.plan.week_replay import replay_document, replayed_week, show_replay
+from fss_toolbox.plan.service_answer import (
+    ceiling_sections,
+    ceilings_document,
+    service_case,
+    service_document,
+    service_sections,
+)
+from fss_toolbox.plan.week_replay import replay_document, replay_sections, replayed_week
 from fss_toolbox.sizing.domain_bill import DomainBill
 from fss_toolbox.sizing.options import LoadToCarry, Option, Price, options
 from fss_toolbox.sizing.service_choice import ServiceChoice
@@ -65,11 +79,33 @@ _OF_CEILINGS = {"--service", "--type", "--capacity", "--output", "--config.file"
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlanFlags(PlanInputs, ServiceFlags, ShapeFlags, OutputFlags):
+class PlanFlags(PlanInputs, HttpFlags, ServiceFlags, ShapeFlags, OutputFlags):
     """The flags of `plan`, with ceilings and output."""
 
 
-@click.command()
+class _PlanHelp(GroupedHelp):
+    groups = (
+        (("--read", "--write", "--operation", "--mix", "--files", "--bytes"), "Workload in rates and sizes"),
+        (("--mountstats", "--mountinfo", "--nfsiostat", "--scrapes", "--elapsed"), "Recorded workload in files"),
+        (("--prometheus", "--http-config", "--address"), "Recorded workload in Prometheus"),
+        (("--client", "--nconnect", "--concurrency", "--latency"), "Clients"),
+        (("--network-rtt", "--tcp-window", "--tls", "--stunnel"), "Network"),
+        (("--mount-targets", "--target", "--shape", "--config.file"), "Mount targets and ceilings"),
+        (("--what-if", "--compare", "--prices", "--stored", "--advice"), "Compare and change"),
+        (("--replay", "--place", "--new-address"), "A fleet in Prometheus"),
+        (("--service", "--type", "--capacity", "--volumes", "--server-network"), "Another storage service"),
+        ("", "Further options"),
+    )
+
+
+_EXAMPLES = """\b
+Examples:
+  fss-exporter plan --reads 5000 --read-size 32k --writes 2000 --write-size 4k
+  fss-exporter plan --mountstats before.txt after.txt --what-if nconnect=8
+  fss-exporter plan --prometheus http://prometheus.example.com:9090 --compare"""
+
+
+@click.command(cls=_PlanHelp, epilog=_EXAMPLES)
 @takes(PlanFlags)
 def plan(flags: PlanFlags) -> None:
     """Show the cost of a workload, the ceiling it meets first, and the number of mount targets it needs.
@@ -87,7 +123,7 @@ def plan(flags: PlanFlags) -> None:
     choice = flags.service_choice()
     if choice is not None and choice.capacity_bytes and not flags.has_workload:
         _refuse_without_effect()
-        _print_ceilings(choice, flags)
+        _print(flags, ceilings_document(choice), ceiling_sections(choice))
         return
     check_inputs(flags)
     if choice is not None:
@@ -115,7 +151,7 @@ def plan(flags: PlanFlags) -> None:
         if prices:
             loads = with_bills(prometheus, loads)
         if flags.advice:
-            advice = _advice(prometheus, loads, ceilings, prices)
+            advice = fleet_advice(prometheus, loads, prices)
         if flags.compare:
             loads = with_growth(prometheus, loads)
     elif flags.is_stated:
@@ -127,14 +163,14 @@ def plan(flags: PlanFlags) -> None:
     if prometheus and flags.replay:
         _print_replay(flags, prometheus, cases)
         return
-    _print(flags, cases, advice)
+    _print_cases(flags, cases, advice)
 
 
-def _print_ceilings(choice: ServiceChoice, flags: PlanFlags) -> None:
+def _print(flags: PlanFlags, document: Mapping[str, Any], sections: Iterable[Section]) -> None:
     if flags.output == "json":
-        click.echo(tables.as_json({**SCHEMA, **ceilings_document(choice)}))
+        click.echo(tables.as_json({**SCHEMA, **document}))
     else:
-        show_ceilings(tables.console(), choice)
+        show(tables.console(), sections)
 
 
 def _refuse_without_effect() -> None:
@@ -191,16 +227,6 @@ def _of_week(prometheus: Prometheus, ceilings: _Ceilings, address: str | None) -
     return loads
 
 
-def _advice(
-    prometheus: Prometheus, loads: Mapping[str, Load], ceilings: _Ceilings, prices: Mapping[str, Price]
-) -> "list[Advice]":
-    return fleet_advice(prometheus, _with_ceilings(loads, ceilings), prices)
-
-
-def _with_ceilings(loads: Mapping[str, Load], ceilings: _Ceilings) -> dict[str, tuple[Load, Limits]]:
-    return {name: (load, ceilings.at(_address(name, load), load.shape, load.limits)) for name, load in loads.items()}
-
-
 def _print_placement(flags: PlanFlags, prometheus: Prometheus, loads: Mapping[str, Load], ceilings: _Ceilings) -> None:
     if flags.mount_targets is not None and flags.mount_targets < len(loads):
         raise UsageError(
@@ -215,29 +241,22 @@ def _print_placement(flags: PlanFlags, prometheus: Prometheus, loads: Mapping[st
         check_recorded(name, load)
     fleet = fleet_placement(
         prometheus,
-        _with_ceilings(loads, ceilings),
+        loads,
         ceilings.of_shape(STANDARD.name),
         flags.target,
         flags.mount_targets,
         flags.new_addresses,
     )
-    if flags.output == "json":
-        click.echo(tables.as_json({**SCHEMA, "placement": placement_document(fleet)}))
-    else:
-        show_placement(tables.console(), fleet, flags.target)
+    _print(flags, {"placement": placement_document(fleet)}, placement_sections(fleet, flags.target))
 
 
-def _print(flags: PlanFlags, cases: list[Case], advice: "list[Advice]") -> None:
-    if flags.output == "json":
-        document = {**SCHEMA, "plans": [case_document(case) for case in cases]}
-        click.echo(
-            tables.as_json(document | ({"advice": [asdict(advised) for advised in advice]} if flags.advice else {}))
-        )
-        return
-    for case in cases:
-        show_case(tables.console(), case)
+def _print_cases(flags: PlanFlags, cases: list[Case], advice: "list[Advice]") -> None:
+    document: dict[str, Any] = {"plans": [case_document(case) for case in cases]}
+    sections = [section for case in cases for section in case_sections(case)]
     if flags.advice:
-        show_advice(tables.console(), advice, cases[0])
+        document["advice"] = [asdict(advised) for advised in advice]
+        sections.append(advice_section(advice, cases[0]))
+    _print(flags, document, sections)
 
 
 def _print_replay(flags: PlanFlags, prometheus: Prometheus, cases: Sequence[Case]) -> None:
@@ -245,10 +264,7 @@ def _print_replay(flags: PlanFlags, prometheus: Prometheus, cases: Sequence[Case
     if of_clients:
         tables.note(f"not replayed, because only scraped clients are known: {', '.join(of_clients)}")
     weeks = replayed_week(prometheus, cases)
-    if flags.output == "json":
-        click.echo(tables.as_json({**SCHEMA, "replay": replay_document(weeks)}))
-    else:
-        show_replay(tables.console(), weeks)
+    _print(flags, {"replay": replay_document(weeks)}, replay_sections(weeks))
 
 
 def _prices(flags: PlanFlags) -> Mapping[str, Price]:
@@ -280,23 +296,23 @@ def _answer_for_service(choice: ServiceChoice, flags: PlanFlags) -> None:
     else:
         loads = _recorded(inputs, mount_settings(flags.configuration()), choice.service)
     cases = [service_case(choice, inputs, name, load) for name, load in _chosen(loads, inputs)]
-    if flags.output == "json":
-        documents = [service_document(case) for case in cases]
-        click.echo(tables.as_json({**SCHEMA, **(documents[0] if inputs.is_stated else {"plans": documents})}))
-        return
-    for number, case in enumerate(cases):
-        if number:
-            click.echo()
-        show_service(tables.console(), case)
+    documents = [service_document(case) for case in cases]
+    document = documents[0] if inputs.is_stated else {"plans": documents}
+    _print(flags, document, [section for case in cases for section in service_sections(case)])
 
 
-def _prometheus(inputs: PlanInputs) -> Prometheus | None:
-    if inputs.prometheus is None:
+def _prometheus(flags: PlanFlags) -> Prometheus | None:
+    if flags.prometheus is None:
+        refuse({"--http-config goes with --prometheus": flags.http_config is not None})
         return None
-    base = check_url("--prometheus", inputs.prometheus).rstrip("/")
+    base, access = server_url("--prometheus", flags.prometheus).rstrip("/"), flags.access()
+
+    queries = count(1)
 
     def answer(path: str) -> str:
-        return get(f"{base}{path}", "application/json", _OF_A_DAY_S if "/query_range?" in path else None)
+        with tables.progress() as progress:
+            progress.phase(f"query {next(queries)} to Prometheus")
+            return get(f"{base}{path}", "application/json", access, _OF_A_DAY_S if "/query_range?" in path else None)
 
     return Prometheus(answer, note=tables.note)
 
@@ -345,7 +361,7 @@ def _case(name: str, load: Load, ceilings: _Ceilings, flags: PlanFlags, prices: 
     load = without_costs(load) if shape == NO_SHAPE else load
     if load.connections and clients.count is None and clients.nconnect == 1:
         clients = replace(clients, count=round(load.connections))
-    limits = ceilings.at(address, load.shape, load.limits)
+    limits = load.limits or ceilings.at(address, load.shape, None)
     scenario = Scenario(load, shape, limits, clients, flags.target, flags.mount_targets)
     changed = tuple((change, what_if(scenario, change, ceilings.of_shape)) for change in flags.changes)
     offered: list[Option] = []

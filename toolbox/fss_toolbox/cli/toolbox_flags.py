@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from fss_exporter import units
-from fss_exporter.cli.flags import ConfigFlags, check_url
+from fss_exporter.cli.flags import EXISTING_FILE, ConfigFlags, check_url
 from fss_exporter.cli.terminal import writing
 from fss_exporter.errors import UsageError
 from fss_exporter.flag_records import FilePath, flag
@@ -19,6 +19,7 @@ from fss_exporter.model.limits import SHAPES
 from fss_exporter.model.service_table import APSARA_NAS, BLOCK_VOLUME, LUSTRE, SERVICES
 from fss_exporter.settings import Settings
 from fss_toolbox import tables
+from fss_toolbox.fetch import OPEN, Access
 from fss_toolbox.sizing.service_choice import ServiceChoice
 from fss_toolbox.sizing.uses import NO_SHAPE
 
@@ -27,15 +28,25 @@ OFFERED_SERVICES: Final = (APSARA_NAS.name, LUSTRE.name, BLOCK_VOLUME.name)  # t
 
 
 def link_base(text: str) -> str:
-    """Return a flag's base of links, which files of any format can hold without quotes."""
+    """Return a flag's base of links, which files of any format can hold without quotes. A slash at the end is left out."""
     if not text or not text.isprintable() or set(text) & set("\"'\\{}<> "):
         raise click.BadParameter(f"{text!r}: give a URL without spaces, quotes and braces")
-    return text
+    return text.rstrip("/")
+
+
+def server_url(flag_name: str, url: str) -> str:
+    """Return the URL, or raise UsageError for any text but an http or https URL without user and password."""
+    if "@" in urlsplit(check_url(flag_name, url)).netloc:
+        raise UsageError(
+            f"{flag_name}: every user of this host can read the password of a URL in the list of processes. Write the URL without it,"
+            " and give --http-config=FILE with basic_auth: {username: NAME, password_file: FILE}"
+        )
+    return url
 
 
 def metrics_url(flag_name: str, url: str) -> str:
     """Return the URL of the metrics of an exporter, also from `http://host:port`, or raise UsageError for any other text."""
-    parts = urlsplit(check_url(flag_name, url))
+    parts = urlsplit(server_url(flag_name, url))
     return parts._replace(path=parts.path if parts.path.strip("/") else "/metrics").geturl()
 
 
@@ -70,6 +81,23 @@ class ShapeFlags(ConfigFlags):
         "standard",
         type=click.Choice((*SHAPES, NO_SHAPE)),
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class HttpFlags:
+    """The flag of what a server wants to see before it answers."""
+
+    http_config: Path | None = flag(
+        "--http-config", "Password, token, headers and TLS for the URL, in the form of Prometheus.", type=EXISTING_FILE
+    )
+
+    def access(self) -> Access:
+        """Return what the file has, or nothing without a file. ConfigError for a wrong file."""
+        if self.http_config is None:
+            return OPEN
+        from fss_toolbox.http_config import load_access  # noqa: PLC0415  # a command without the file has no YAML
+
+        return load_access(self.http_config)
 
 
 @dataclass(frozen=True, kw_only=True)

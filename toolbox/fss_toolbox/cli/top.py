@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from fss_exporter import units
-from fss_exporter.cli.flags import check_url
+from fss_exporter import RUNBOOK, units
 from fss_exporter.cli.terminal import end_by_signals
 from fss_exporter.errors import UsageError
 from fss_exporter.flag_records import KernelFlags, ProcfsFlags, argument, flag, refuse, takes
@@ -17,8 +16,8 @@ from fss_exporter.nfs.procfs import Procfs
 from fss_kernel_counting.processes.counting import ProcessCounting
 from fss_kernel_counting.tracefs import OF_COMMAND, Sources
 from fss_toolbox.ceilings import judge
-from fss_toolbox.cli.toolbox_flags import ShapeFlags, metrics_url
-from fss_toolbox.fetch import get, shown
+from fss_toolbox.cli.toolbox_flags import HttpFlags, ShapeFlags, metrics_url, server_url
+from fss_toolbox.fetch import get, runbook_at, shown
 from fss_toolbox.plan.prometheus_api import Prometheus
 from fss_toolbox.top.host_source import HostSource
 from fss_toolbox.top.page_source import PageSource
@@ -30,7 +29,7 @@ INSTALL_TOP = "Run pip install '.[top]' in a clone, or pip install textual. The 
 
 
 @dataclass(frozen=True, kw_only=True)
-class TopFlags(ProcfsFlags, KernelFlags, ShapeFlags):
+class TopFlags(HttpFlags, ProcfsFlags, KernelFlags, ShapeFlags):
     """The flags of `top`; times in seconds."""
 
     interval: float | None = argument(type=units.interval, required=False)
@@ -40,8 +39,14 @@ class TopFlags(ProcfsFlags, KernelFlags, ShapeFlags):
     )
 
     def check(self) -> None:
-        """Refuse flags that name two sources with a UsageError."""
-        refuse({"--url and --prometheus: give one of them": self.url is not None and self.prometheus is not None})
+        """Refuse flags that do not name one source with a UsageError."""
+        of_this_host = self.url is None and self.prometheus is None
+        refuse(
+            {
+                "--url and --prometheus: give one of them": self.url is not None and self.prometheus is not None,
+                "--http-config goes with --url or --prometheus": self.http_config is not None and of_this_host,
+            }
+        )
 
 
 @click.command()
@@ -50,11 +55,8 @@ def top(flags: TopFlags) -> int:
     """Watch mount targets against their ceilings in the whole terminal.
 
     The worst state comes first, with its reason. A bar shows the fullest ceiling, with source and age of the figure. Enter shows mounts, clients,
-    operations and processes behind it. Without a flag the view is of this host. INTERVAL is the seconds of a picture, 2 for
+    operations and processes behind it, and ? explains columns and keys. Without a flag the view is of this host. INTERVAL is the seconds of a picture, 2 for
     this host, 5 with --url, 15 with --prometheus.
-
-    Keys: Enter open, Escape back, 1 to 4 mounts, clients, operations, processes, s sort, / filter, p pause, u unit of bytes, ? help,
-    q quit.
     """
     flags.check()
     source = _source(flags)
@@ -62,7 +64,7 @@ def top(flags: TopFlags) -> int:
     if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
         raise UsageError("top draws on a terminal. For a pipe or a file use `fss-exporter iostat 5`")
     end_by_signals()
-    shown = screen.TopScreen(source)
+    shown = screen.TopScreen(source, RUNBOOK if flags.url is None else runbook_at(flags.url))
     shown.run()
     return shown.return_code or 0
 
@@ -78,14 +80,14 @@ def _screen() -> Any:
 
 
 def _source(flags: TopFlags) -> PictureSource:
-    ceilings = judge(flags.shape, flags.configuration())
+    ceilings, access = judge(flags.shape, flags.configuration()), flags.access()
     if flags.prometheus is not None:
-        base = check_url("--prometheus", flags.prometheus).rstrip("/")
-        prometheus = Prometheus(lambda path: get(f"{base}{path}", "application/json"))
+        base = server_url("--prometheus", flags.prometheus).rstrip("/")
+        prometheus = Prometheus(lambda path: get(f"{base}{path}", "application/json", access))
         return PrometheusSource(prometheus, shown(base), ceilings, flags.interval or _PROMETHEUS_SECONDS)
     if flags.url is not None:
         url = metrics_url("--url", flags.url)
-        return PageSource(lambda: get(url, "text/plain"), shown(url), ceilings, flags.interval or _PAGE_SECONDS)
+        return PageSource(lambda: get(url, "text/plain", access), shown(url), ceilings, flags.interval or _PAGE_SECONDS)
     mounts = ceilings.mounts
     counting = ProcessCounting(
         OF_COMMAND,

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Iterator
+from itertools import cycle
 
 import pytest
 from tests.fss_exporter.web.pages import Row, fresh, judged, last_known, mount_target
 from tests.fss_toolbox.doctor.test_running_exporter import ceilings
 from tests.fss_toolbox.test_states_everywhere import text
 from tests.fss_toolbox.top.test_top_sources import JUDGE
-from tools.golden import GOLDEN
+from tools.generate.golden import GOLDEN
 
 from fss_exporter.errors import SourceError
 from fss_exporter.model.state import IOPS, State
@@ -18,9 +19,9 @@ from fss_toolbox.iostat.report_output import document
 from fss_toolbox.iostat.traffic_report import ReportOrder
 from fss_toolbox.scrape_text import read_scrape
 from fss_toolbox.tables import as_json
-from fss_toolbox.top.looks import Shown
 from fss_toolbox.top.page_source import PageSource
 from fss_toolbox.top.picture import shown_target
+from fss_toolbox.top.refresher import Latest
 from fss_toolbox.top.top_table import headline, targets_table
 from fss_toolbox.top.top_view import View
 
@@ -35,18 +36,18 @@ _POLLED: list[Row] = [
     ("fss_oci_inventory_calls", {"region": "eu-frankfurt-1"}, 7),
     ("fss_collector_success", {"collector": "oci"}, 1),
     ("fss_collector_last_success_timestamp_seconds", {"collector": "oci"}, 1.8e9),
-    ("fss_expected", {**_PLACE, "part": "regions"}, 2),
-    ("fss_seen", {**_PLACE, "part": "regions"}, 1),
+    ("fss_coverage_expected", {**_PLACE, "part": "regions"}, 2),
+    ("fss_coverage_seen", {**_PLACE, "part": "regions"}, 1),
 ]
 _PAGE = GOLDEN.read_text("utf-8") + text(_POLLED) + ceilings("mt-a", 7.5e8, 1e9)
 _NAMES = sorted({re.split(r"[{ ]", line)[0] for line in _PAGE.splitlines() if not line.startswith("#")})
-_FIGURES = ("NaN", "+Inf", "-Inf", "1e300", "-1e300")
+_FIGURES = (("NaN", "1e300"), ("+Inf", "-1e300"), ("-Inf", "1e300"))
 
 
 def damaged() -> Iterator[tuple[str, str, str]]:
-    """The page with another figure in each sample of a name: name, figure and page."""
-    for name in _NAMES:
-        for figure in _FIGURES:
+    """The page with another figure in each sample of a name: name, figure and page. The figures take turns."""
+    for name, figures in zip(_NAMES, cycle(_FIGURES), strict=False):
+        for figure in figures:
             sample = rf"(?m)^({re.escape(name)}(?:\{{.*\}})?) \S+$"
             yield name, figure, re.sub(sample, rf"\1 {figure}", _PAGE)
 
@@ -70,12 +71,12 @@ def printed(page: str) -> tuple[str, ...]:
     """What `top` and `iostat` print of a page."""
     clock = iter((0.0, 10.0))
     source = PageSource(lambda: page, "a page", JUDGE, 10.0, clock.__next__)
-    source.look()
-    picture, scrape = source.look(), read_scrape("a page", page)
+    source.read()
+    picture, scrape = source.read(), read_scrape("a page", page)
     rows = list(map(shown_target, picture.targets))
     report = document(report_between("a page", scrape, scrape, 10.0), JUDGE, ReportOrder("mount", "iops", None))
     table = targets_table(rows, View(), 200).rows
-    return str(table), str(headline("a page", Shown(picture), rows, View())), as_json(report)
+    return str(table), str(headline("a page", Latest(picture), rows, View())), as_json(report)
 
 
 def test_top_and_iostat_print_no_figure_that_is_not_finite_and_refuse_a_damaged_counter() -> None:

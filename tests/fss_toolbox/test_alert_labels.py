@@ -1,0 +1,94 @@
+"""Tags in the labels of alerts: which alerts get them, and that no alert is lost."""
+
+import re
+from pathlib import Path
+
+import yaml
+from tests.rules.pack import RULE_FILES, promtool
+
+from fss_toolbox.alert_labels import with_alert_labels
+
+LABELS = ("tag_team", "tag_cost_unit")
+WITHOUT = re.compile(
+    "Fss(Region|Exporter|Monitoring|Oci|Collector|Coverage|Service|Volume|Replication).+|.+(LimitReached|DataMissing)"
+)
+
+
+def written(folder: Path) -> list[Path]:
+    for path in RULE_FILES:
+        (folder / path.name).write_text(with_alert_labels(path.read_text(), LABELS))
+    return [folder / path.name for path in RULE_FILES]
+
+
+def test_alerts_about_a_mount_target_or_a_file_system_get_the_labels(tmp_path: Path) -> None:
+    files = written(tmp_path)
+    rules = [rule for path in files for group in yaml.safe_load(path.read_text())["groups"] for rule in group["rules"]]
+    left = {
+        rule["alert"]
+        for rule in rules
+        if "alert" in rule and "group_left (tag_team, tag_cost_unit)" not in rule["expr"]
+    }
+
+    assert {name for name in left if not WITHOUT.fullmatch(name)} == {
+        "FssClientNetworkHigh",
+        "FssClientMountMissing",
+        "FssAddressUtilisationHigh",
+    }
+    fine, said = promtool("check", "rules", "--lint=all", "--lint-fatal", *files)
+    assert fine, said
+
+
+def test_without_a_tag_the_rules_are_as_shipped() -> None:
+    for path in RULE_FILES:
+        assert with_alert_labels(path.read_text(), ()) == path.read_text()
+
+
+def info(name: str, values: str, tags: str = "", metric: str = "fss_mount_target_info") -> dict[str, str]:
+    of = f'instance="p",job="p",tenancy="t",region="r",mount_target_id="{name}",mount_target="{name}"'
+    state = 'state="FAILED"' if metric.endswith("target_info") else tags
+    return {"series": f"{metric}{{{of},{state}}}", "values": values}
+
+
+def holds(folder: Path, series: list[dict[str, str]], expr: str, wanted: list[str]) -> None:
+    """Assert that an expression is 1 for these labels after 95 minutes of the series."""
+    test = {
+        "rule_files": [str(path) for path in written(folder)],
+        "evaluation_interval": "1m",
+        "tests": [
+            {
+                "interval": "1m",
+                "input_series": series,
+                "promql_expr_test": [
+                    {"expr": expr, "eval_time": "95m", "exp_samples": [{"labels": of, "value": 1} for of in wanted]}
+                ],
+            }
+        ],
+    }
+    (folder / "labels_test.yml").write_text(yaml.safe_dump(test))
+    fine, said = promtool("test", "rules", folder / "labels_test.yml")
+    assert fine, said
+
+
+def test_an_alert_has_the_tags_of_now_and_one_without_tags_is_not_lost(tmp_path: Path) -> None:
+    tags = "fss_mount_target_tags_info"
+    series = [
+        info("a", "1x100"),
+        info("b", "1x100"),
+        info("a", "1x20 stale", 'tag_team="batch"', tags),
+        info("a", "_x20 1x80", 'tag_team="genomics",tag_cost_unit="42"', tags),
+        {"series": 'fss_oci_poll_timestamp_seconds{instance="p",job="p",tenancy="t",region="r"}', "values": "0+60x100"},
+    ]
+    firing = 'count by (mount_target_id, tag_team, tag_cost_unit) (ALERTS{alertname="FssMountTargetNotActive",alertstate="firing"})'
+    wanted = ['{mount_target_id="a",tag_team="genomics",tag_cost_unit="42"}', '{mount_target_id="b"}']
+    holds(tmp_path, series, firing, wanted)
+
+
+def test_the_tags_of_a_poller_that_stopped_stay_though_one_of_its_name_polls_in_another_cluster(tmp_path: Path) -> None:
+    polls = 'fss_oci_poll_timestamp_seconds{instance="p",job="p",tenancy="t",region="r",cluster='
+    series = [
+        info("a", "1x20 stale", 'tag_team="batch",cluster="x"', "fss_mount_target_tags_info"),
+        {"series": f'{polls}"x"}}', "values": "0+60x20 stale"},
+        {"series": f'{polls}"y"}}', "values": "0+60x100"},
+    ]
+    kept = 'count(mount_target:fss_mount_target_tags:info{tag_team="batch"})'
+    holds(tmp_path, series, kept, ["{}"])

@@ -87,6 +87,7 @@ class Failing(OfTargets):
 
     share: float = 0.1
     side: Side = "both"
+    operation: str = ""  # procedure that fails, as clients alone see it. Empty for all
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,7 @@ class Work(OfTargets):
 
     times: float = 1.0
     side: Side = "both"
+    operation: str = ""  # procedure that is asked, as clients alone see it. Empty for all
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,11 @@ class Down(OfHosts):
     """The agents of hosts do not run."""
 
     is_listed: bool = True  # whether service discovery knows the target
+
+
+@dataclass(frozen=True)
+class SecondAgent(OfHosts):
+    """Hosts run a second agent, as a package and a DaemonSet together do."""
 
 
 @dataclass(frozen=True)
@@ -148,6 +155,11 @@ class Unreadable(OfHosts):
 @dataclass(frozen=True)
 class OwnMounts(OfHosts):
     """Agents may not read process 1, and see the mounts of their own container in place of the host's."""
+
+
+@dataclass(frozen=True)
+class Unmounted(OfTargets):
+    """A mount of /etc/fstab is gone."""
 
 
 @dataclass(frozen=True)
@@ -250,6 +262,7 @@ class Listed(Fault):
 
 @dataclass(frozen=True)
 class ServiceLimit(Fault):
-    """The tenancy may have only so many mount targets in an availability domain."""
+    """The tenancy may have only so many resources in an availability domain."""
 
-    mount_targets: int = 1
+    name: str = "mount-target-count"
+    value: int = 1

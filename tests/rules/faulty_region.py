@@ -172,12 +172,12 @@ class IncidentRegion(InMemoryRegion):
         minute = self._minute(self._now() / 60)
         hidden = {fault.target for fault in self._on(faults.Unlisted, minute)}
         changed = self._on(faults.Listed, minute)
-        limits = [fault.mount_targets for fault in self._on(faults.ServiceLimit, minute)]
+        limits = {fault.name: fault.value for fault in self._on(faults.ServiceLimit, minute)}
         shown = []
         for row in rows:
             number = self._number.get(row.get("id", ""))
             if number is None:
-                shown.append({**row, "value": limits[0] if limits else row["value"]})
+                shown.append({**row, "value": limits.get(row["name"], row["value"])})
             elif number not in hidden:
                 shown.append(row | {fault.field: fault.value for fault in changed if fault.target == number})
         content = json.dumps(shown).encode()

@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 
 from tests.clock import Clock
 from tests.exposition_text import written
-from tests.fss_exporter.nfs.records import mountinfo, write_procfs
+from tests.fss_exporter.nfs.records import OPTIONS, mountinfo, write_procfs
 from tests.fss_kernel_counting.kernel import ROOT, Kernel
 from tests.processes import get, node_exporter
 from tests.rules import faults
@@ -66,6 +66,7 @@ class _Agent:
             metadata_url="",
             network=settings.network,
             network_bandwidth=settings.network_bytes_per_second,
+            fstab=procfs / "fstab",
         )
         mounts = MountSettings(services=settings.services, latency_objectives=settings.latency_objectives)
         self._agent = NfsAgent(flags, mounts, clock=clock, wall_clock=wall_clock)
@@ -203,11 +204,19 @@ class Host:
         undo: ExitStack,
     ) -> None:
         job, port = ("node", 9100) if settings.is_node_exporter else ("fss-agent", 10949)
-        self.targets = [f'instance="host-{number}:{port}",job="{job}"' for number in numbers]
-        self.mounts = {target: KernelMount(f"10.96.{target >> 8}.{target & 255}") for target in mounts}
+        self._targets = [f'instance="host-{number}:{port}",job="{job}"' for number in numbers]
+        self.targets = self._targets
+        gives_up = any(isinstance(fault, faults.GiveUp) and fault.hits_host(numbers[0]) for fault in of_incident)
+        options = OPTIONS.replace("hard", "soft") if gives_up else OPTIONS
+        self.mounts = {target: KernelMount(f"10.96.{target >> 8}.{target & 255}", options=options) for target in mounts}
         self._number, self._settings, self._faults, self._clock = numbers[0], settings, of_incident, clock
         self._root = Path(undo.enter_context(tempfile.TemporaryDirectory(dir=IN_MEMORY)))
         self._undo = undo
+        if any(isinstance(fault, faults.SecondAgent) and fault.hits_host(self._number) for fault in of_incident):
+            (self._root / "sys/kernel/random").mkdir(parents=True)
+            (self._root / "sys/kernel/random/boot_id").write_text(f"boot of host {self._number}")
+        lines = (f"{mount.address}:{mount.export} {mount.mount_point} nfs nofail\n" for mount in self.mounts.values())
+        (self._root / "fstab").write_text("".join(lines))
         addresses = [mount.address for mount in self.mounts.values()]
         self._calls = _CallTables(self._root, addresses) if settings.p99_objectives else None
         self._exporter: _Exporter | None = None
@@ -220,12 +229,20 @@ class Host:
     def tick(self, minute: float) -> None:
         """Let programs work for a tick, and let the agent read the counters."""
         self._minute = minute
-        for target, mount in self.mounts.items():
+        has_second = self._fault(faults.SecondAgent, minute) is not None
+        second = [f'instance="pod-{self._number}:10949",job="fss-pods"'] if has_second else []
+        self.targets = [*self._targets, *second]
+        mounted = {
+            target: mount
+            for target, mount in self.mounts.items()
+            if not self._of_target(faults.Unmounted, minute, target)
+        }
+        for target, mount in mounted.items():
             self._work(mount, minute, target)
-        stats = "".join(map(str, self.mounts.values()))
+        stats = "".join(map(str, mounted.values()))
         if self._fault(faults.Garbled, minute):
             stats += "device 10.0.0.9:/x mounted on /mnt/x with fstype nfs statvers=1.1\n\tage:\tnot a number\n\n"
-        write_procfs(self._root, stats, self._mountinfo())
+        write_procfs(self._root, stats, _mountinfo(mounted))
         if self._fault(faults.Unreadable, minute) or self._fault(faults.OwnMounts, minute):
             (self._root / "1" / "mountstats").unlink()
         if self._fault(faults.OwnMounts, minute):
@@ -276,26 +293,29 @@ class Host:
         for fault in self._of_target(faults.GiveUp, minute, target):
             mount.give_up(TICK_S, fault.pause_minutes * 60)
             return
-        times, rtt_ms, failing = 1.0, RTT_MS, 0.0
+        times, rtt_ms, failing = {"": 1.0}, RTT_MS, {"": 0.0}
         for work in self._of_target(faults.Work, minute, target):
-            times *= work.times if work.side != "oci" else 1.0
+            if work.side != "oci":
+                times[work.operation] = times.get(work.operation, 1.0) * work.times
         for slow in self._of_target(faults.Slow, minute, target):
             rtt_ms = slow.milliseconds if slow.side != "oci" else rtt_ms
         for fails in self._of_target(faults.Failing, minute, target):
-            failing = fails.share if fails.side != "oci" else failing
+            if fails.side != "oci":
+                failing[fails.operation] = fails.share
         again = self._fault(faults.Retransmitting, minute)
         late_ms = sum(late.share * late.milliseconds for late in self._of_target(faults.LateReads, minute, target))
         mount.work(
             TICK_S, times=times, rtt_ms=rtt_ms, failing=failing, again=again.share if again else 0.0, late_ms=late_ms
         )
 
-    def _mountinfo(self) -> str:
-        return "".join(
-            mountinfo(
-                superblock=f"0:{40 + target}",
-                device=f"{mount.address}:{mount.export}",
-                mount_point=mount.mount_point,
-                address=mount.address,
-            )
-            for target, mount in self.mounts.items()
+
+def _mountinfo(mounts: Mapping[int, KernelMount]) -> str:
+    return "".join(
+        mountinfo(
+            superblock=f"0:{40 + target}",
+            device=f"{mount.address}:{mount.export}",
+            mount_point=mount.mount_point,
+            address=mount.address,
         )
+        for target, mount in mounts.items()
+    )

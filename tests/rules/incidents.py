@@ -27,11 +27,13 @@ from tests.rules.faults import (
     Repeating,
     Retransmitting,
     ScrapedRarely,
+    SecondAgent,
     ServiceLimit,
     Silent,
     Slow,
     Stalled,
     Unlisted,
+    Unmounted,
     Unreadable,
     Work,
 )
@@ -80,6 +82,45 @@ DOES_NOT_SERVE = (
         (Hang(0, 30),),
         (page("FssMountTargetDown", 16),),
     ),
+    *(
+        Incident(
+            f"10 of 16 clients hang, and all agents are rolled out in the {nth} minute",
+            Site(hosts=16),
+            (Hang(0, 30, hosts=10), Down(minute, minute + 1)),
+            (page("FssMountTargetDown", 10, f"{FIRST} does not serve: 10 client(s) hang", told=14),),
+        )
+        for minute, nth in enumerate(("second", "third", "fourth", "fifth"), start=1)
+    ),
+    Incident(
+        "16 clients hang one after the other, one a minute",
+        Site(hosts=16),
+        tuple(Hang(number, 30, first=number, hosts=1) for number in range(16)),
+        (page("FssMountTargetDown", 8),),
+    ),
+    Incident(
+        "16 clients hang one after the other, one each three minutes",
+        Site(hosts=16, minutes=100),
+        tuple(Hang(3 * number, 60, first=number, hosts=1) for number in range(16)),
+        (ticket("FssClientStalled", 10), ticket("FssClientStalled", 13), page("FssMountTargetDown", 15)),
+    ),
+    Incident(
+        "2 of 12 clients of four mount targets lose their network",
+        Site(hosts=12, mount_targets=4, mounts=4),
+        (Hang(0, 30, hosts=2),),
+        (ticket("FssClientStalled", 10),),
+    ),
+    Incident(
+        "all clients hang for 40 seconds of each minute",
+        Site(hosts=8),
+        (Hang(0.1, 30, every=1, lasting=0.67),),
+        (page("FssMountTargetFailing", 8),),
+    ),
+    Incident(
+        "all clients hang for 100 seconds of each three minutes",
+        Site(hosts=8),
+        (Hang(0.1, 40, every=3, lasting=1.7),),
+        (page("FssMountTargetFailing", 10),),
+    ),
     Incident("a third of the clients hang", Site(hosts=9), (Hang(0, 30, hosts=3),), (page("FssMountTargetDown", 5),)),
     Incident(
         "the only client of a mount target hangs", Site(hosts=1), (Hang(0, 30),), (page("FssMountTargetDown", 5),)
@@ -96,6 +137,18 @@ DOES_NOT_SERVE = (
         (Hang(0, 30, hosts=1),),
         (ticket("FssClientStalled", 10),),
     ),
+    Incident(
+        "one client of ten hangs, and a minute without its agent begins a new one",
+        Site(minutes=90),
+        (Hang(0, 60, hosts=1), Down(20, 21, hosts=1)),
+        (ticket("FssClientStalled", 10),),
+    ),
+    Incident(
+        "all clients hang, and all agents are rolled out twice meanwhile",
+        Site(hosts=20, minutes=120),
+        (Hang(0, 60), Down(20, 21), Down(40, 41)),
+        (page("FssMountTargetDown", 3),),
+    ),
     Incident("a stall of 90 seconds while a mount target moves", Site(before=180), (Hang(0, 1.5),)),
     Incident(
         "clients hang for 90 seconds each 40 minutes, for five hours",
@@ -108,7 +161,6 @@ DOES_NOT_SERVE = (
         Site(hosts=3, minutes=90),
         (GiveUp(0, 40),),
         (page("FssMountTargetDown", 8),),
-        in_make_test=True,
     ),
     Incident(
         "clients that were idle for two hours wake up and wait for 90 seconds",
@@ -125,7 +177,6 @@ DOES_NOT_SERVE = (
         Site(hosts=12, before=150),
         (Work(-130, 0, times=0), Hang(0, 40)),
         (page("FssMountTargetDown", 5),),
-        in_make_test=True,
     ),
     Incident(
         "all clients hang, and half of them run node_exporter",
@@ -167,14 +218,27 @@ DOES_NOT_SERVE = (
         "20 mount targets of a region are down",
         Site(hosts=20, mount_targets=20, minutes=40),
         (Hang(0, 20),),
-        (page("FssRegionDown", 6, "20 mount targets of eu-frankfurt-1", "10.96.0."),),
+        (
+            page(
+                "FssRegionDown",
+                6,
+                "20 mount targets of eu-frankfurt-1 are down, for example: Mount target mt-000",
+                "All are in ",
+            ),
+        ),
     ),
     Incident(
         "three mount targets are slow for two hours, and after an hour the clients of a fourth one hang",
         Site(mount_targets=4, hosts=8, minutes=120),
         (Slow(targets=(0, 1, 2)), Hang(60, 90, targets=(3,))),
         (
-            page("FssRegionDegraded", 12, "Requests to 3 mount targets of eu-frankfurt-1", "10.96.0."),
+            page(
+                "FssRegionDegraded",
+                12,
+                "Requests to 3 mount targets of eu-frankfurt-1",
+                "Mount target mt-0000",
+                "All are in ",
+            ),
             page("FssMountTargetDown", 65, "Mount target mt-00003 (10.96.0.3, eu-frankfurt-1)", since=60),
         ),
     ),
@@ -187,7 +251,7 @@ DOES_NOT_SERVE = (
     Incident(
         "a mount target is deleted while its clients work",
         Site(mount_targets=2, minutes=90),
-        (Hang(targets=(0,)), Unlisted(3, target=0)),
+        (Hang(targets=(0,)), Unlisted(3, target=0), Published(3, targets=(0,))),
         (page("FssMountTargetDown", 5),),
     ),
     Incident(
@@ -210,10 +274,8 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
             page(
                 "FssMountTargetFailing",
                 4,
-                f"{FIRST} had requests that failed or had no reply in ",
-                " by its clients, ",
-                " by OCI). 10 of 10 clients that ask fail or wait, host-",
-                "OCI says that 10% of all requests fail.",
+                f"{FIRST} had requests that failed or had no reply in 10 of the last 60 minutes. Its ",
+                "s fail for 100% of the clients that ask. OCI says that 10% of all requests fail. See",
                 told=10,
             ),
         ),
@@ -229,14 +291,42 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
         "10 % of the requests fail, as OCI alone sees",
         Site(hosts=0),
         (Failing(0, 30, share=0.1),),
-        (page("FssMountTargetFailing", 6, " by OCI). OCI says that 10% of all requests fail. See"),),
+        (page("FssMountTargetFailing", 6, " minutes. OCI says that 10% of all requests fail. See"),),
     ),
     Incident("requests fail for two minutes", Site(before=180), (Failing(0, 2),)),
     Incident(
         "requests of one client of ten fail",
         Site(),
         (Failing(0, 40, hosts=1, side="clients"),),
-        (ticket("FssClientErrors", 20, "of its requests to 10.96.0.0 (/mnt/10.96.0.0), for"),),
+        (
+            ticket(
+                "FssClientErrors", 20, "of its READs, its WRITEs or all its requests to 10.96.0.0 (/mnt/10.96.0.0), for"
+            ),
+        ),
+    ),
+    Incident(
+        "every WRITE of one client of ten fails, among 130 times as many other requests",
+        Site(),
+        (
+            Work(-30, times=0.05, operation="WRITE", side="clients"),
+            Failing(0, 40, share=1.0, hosts=1, operation="WRITE", side="clients"),
+        ),
+        (ticket("FssClientErrors", 20),),
+    ),
+    Incident(
+        "every WRITE of all clients fails, among 130 times as many other requests",
+        Site(minutes=90),
+        (
+            Work(-30, times=0.05, operation="WRITE", side="clients"),
+            Failing(0, 30, share=1.0, operation="WRITE", side="clients"),
+        ),
+        (page("FssMountTargetFailing", 6, "Its writes fail for 100% of the clients that ask. See"),),
+    ),
+    Incident(
+        "every WRITE of all clients fails, seen by node_exporter",
+        Site(hosts=4, minutes=90, host_settings=NODE_EXPORTER),
+        (Failing(0, 40, share=1.0, operation="WRITE", side="clients"),),
+        (page("FssMountTargetFailing", 12),),
     ),
     Incident(
         "each request takes 100 ms",
@@ -246,10 +336,9 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
             page(
                 "FssMountTargetSlow",
                 6,
-                FIRST,
-                ", for 10 of 10 clients that ask",
-                "The busiest client is host-",
-                ", with 10% of the load of the scraped clients.",
+                f"{FIRST} answered slower than its objective in ",
+                " of their latency objective in file system fs-00000-0.",
+                " requests are slow for 100% of the clients that ask. ",
                 told=10,
             ),
         ),
@@ -279,7 +368,6 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
                 "of the read requests of client host-0:10949 to 10.96.0.0 (/mnt/10.96.0.0) took",
             ),
         ),
-        in_make_test=True,
     ),
     Incident("2 % of the READs take 200 ms longer, and no p99 objective is stated", Site(), (LateReads(),)),
     Incident("0.5 % of the READs take 200 ms longer", Site(host_settings=P99), (LateReads(share=0.005),)),
@@ -314,10 +402,30 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
             ticket(
                 "FssMountTargetLatencyHigh",
                 12,
-                f"{FIRST} answers metadata of file system fs-00000-0 in 80% of their latency objective",
+                f"{FIRST} answers near its latency objective, on the mean of five minutes. Its metadata requests take 80% of their ",
             ),
         ),
-        in_make_test=True,
+    ),
+    Incident(
+        "requests at 85 % of the latency objective, without a poller",
+        Site(pollers=0, minutes=120),
+        (Slow(0, 30, milliseconds=8.5, side="clients"),),
+        (
+            ticket(
+                "FssAddressLatencyHigh", 15, "NFS server 10.96.0.0 answers metadata", "requests of its clients in 85"
+            ),
+        ),
+    ),
+    Incident(
+        "requests at 70 % of the latency objective, without a poller",
+        Site(pollers=0),
+        (Slow(milliseconds=7, side="clients"),),
+    ),
+    Incident(
+        "requests at 85 % of the latency objective, without a poller, seen by node_exporter",
+        Site(pollers=0, minutes=120, host_settings=NODE_EXPORTER),
+        (Slow(0, 30, milliseconds=8.5, side="clients"),),
+        (ticket("FssAddressLatencyHigh", 15),),
     ),
     Incident(
         "requests at 101 % of the latency objective",
@@ -364,7 +472,6 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
         "clients are slow in the ten seconds before each scrape, for two hours",
         Site(minutes=120),
         (Slow(every=1, lasting=0.1, side="clients"),),
-        in_make_test=True,
     ),
     Incident(
         "clients are slow for 40 seconds of each minute, and not when they are scraped",
@@ -389,6 +496,12 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
         (ticket("FssClientSlow", 30),),
     ),
     Incident(
+        "requests take 100 ms for 30 seconds of each five minutes, for two hours",
+        Site(hosts=4, before=60, minutes=120),
+        (Slow(every=5, lasting=0.5),),
+        (page("FssMountTargetSlow", 45),),
+    ),
+    Incident(
         "requests are slow for six minutes each half hour, for three hours",
         Site(before=360, minutes=180),
         (Slow(every=30, lasting=6),),
@@ -411,8 +524,8 @@ LOAD_AND_CEILINGS = (
             ticket(
                 "FssMountTargetIopsHigh",
                 16,
-                f"{FIRST} used 96% of its IOPS ceiling",
-                "2 mount targets of this shape carry",
+                f"{FIRST} used 96% of its IOPS ceiling within the last five minutes. The scraped clients explain ",
+                "% of the IOPS: look for hosts without an agent. Reduce",
             ),
         ),
     ),
@@ -425,7 +538,13 @@ LOAD_AND_CEILINGS = (
         "LOOKUPs fill a mount target, and what OCI publishes of the load is a tenth",
         Site(publishes_iops=False),
         (Work(times=72, side="clients"),),
-        (ticket("FssMountTargetIopsHigh", 20, FIRST, "The busiest client is host-"),),
+        (ticket("FssMountTargetIopsHigh", 20, FIRST, " five minutes. READ causes ", "% of the IOPS. Reduce"),),
+    ),
+    Incident(
+        "one of ten clients causes a third of the load that fills a mount target",
+        Site(publishes_iops=False),
+        (Work(times=50, side="clients"), Work(times=5, side="clients", hosts=1)),
+        (ticket("FssMountTargetIopsHigh", 20, FIRST, "host-0:10949 causes 3", "% of the IOPS."),),
     ),
     Incident("70 % of the IOPS ceiling", Site(), (Work(times=7, side="oci"),)),
     Incident(
@@ -516,7 +635,35 @@ LOAD_AND_CEILINGS = (
         "reads use 95 % of the bandwidth",
         Site(),
         (Published(metric="MountTargetReadThroughput", value=0.95e9),),
-        (ticket("FssMountTargetReadBandwidthHigh", 15),),
+        (
+            ticket(
+                "FssMountTargetReadBandwidthHigh",
+                15,
+                "It uses 95% of its read bandwidth.",
+                "% of the reads: look for hosts without an agent",
+            ),
+        ),
+    ),
+    Incident(
+        "reads use 95 % of the bandwidth, OCI stops to publish, and clients are slow",
+        Site(minutes=45),
+        (
+            Published(metric="MountTargetReadThroughput", value=0.95e9),
+            Silent(15),
+            Slow(25, side="clients"),
+        ),
+        (
+            ticket("FssMountTargetReadBandwidthHigh", 15),
+            ticket("FssOciDataLate", 35, since=15),
+            page("FssOciDataLate", 45, since=15),
+            page(
+                "FssMountTargetSlow",
+                36,
+                "More than ten minutes ago it used 95% of its read bandwidth.",
+                since=25,
+                told=38,
+            ),
+        ),
     ),
     Incident(
         "writes use 95 % of the bandwidth",
@@ -534,7 +681,7 @@ LOAD_AND_CEILINGS = (
             Slow(0, 60),
         ),
         (
-            ticket("FssMountTargetReadBandwidthHigh", 15, "of its read bandwidth", "96% of its IOPS"),
+            ticket("FssMountTargetReadBandwidthHigh", 15, "95% of its read bandwidth", "96% of its IOPS ceiling."),
             page("FssMountTargetSlow", 12),
         ),
     ),
@@ -559,14 +706,43 @@ LOAD_AND_CEILINGS = (
     Incident(
         "a full mount target, and the tenancy may have no further one",
         Site(minutes=90),
-        (ServiceLimit(-30, mount_targets=1), Work(times=9.6, side="oci")),
+        (ServiceLimit(-30), Work(times=9.6, side="oci")),
         (ticket("FssMountTargetIopsHigh", 16), ticket("FssMountTargetLimitReached", 80)),
+    ),
+    Incident(
+        "the tenancy may have no further file system",
+        Site(minutes=60),
+        (ServiceLimit(name="file-system-count"),),
+        (ticket("FssFileSystemLimitReached", 30, "no further file system"),),
     ),
     Incident(
         "NFS fills the network card of a client",
         Site(host_settings=ONE_MEGABYTE),
         (Work(times=1.6, hosts=1, side="clients"),),
         (ticket("FssClientNetworkHigh", 30),),
+    ),
+    Incident(
+        "NFS fills the network card of a client, whose requests are slow for it",
+        Site(host_settings=ONE_MEGABYTE),
+        (Work(times=1.6, hosts=1, side="clients"), Slow(hosts=1, side="clients")),
+        (ticket("FssClientNetworkHigh", 30),),
+    ),
+    Incident(
+        "a mount of /etc/fstab is gone on one host of ten",
+        Site(mount_targets=2, mounts=2),
+        (Unmounted(hosts=1, targets=(1,)),),
+        (
+            ticket(
+                "FssClientMountMissing",
+                17,
+                "Client host-0:10949 lacks 1 mount(s) of /etc/fstab, for example /mnt/10.96",
+            ),
+        ),
+    ),
+    Incident(
+        "a mount of /etc/fstab is gone for ten minutes",
+        Site(mount_targets=2, mounts=2),
+        (Unmounted(0, 10, hosts=1, targets=(1,)),),
     ),
     Incident(
         "a service of another provider is at its bandwidth",
@@ -633,7 +809,6 @@ MONITORING = (
         Site(minutes=120),
         (Late(0, 60, minutes=8),),
         (ticket("FssOciDataLate", 20, "The newest data of the mount targets of eu-frankfurt-1"),),
-        in_make_test=True,
     ),
     Incident(
         "OCI publishes nothing for 40 minutes, then all at once",
@@ -645,14 +820,13 @@ MONITORING = (
         "the clock of a poller is ten minutes wrong for an hour",
         Site(minutes=120),
         (Clock(0, 60, seconds=600),),
-        (ticket("FssPollerClockSkew", 15, "on poller-0:10949"),),
-        in_make_test=True,
+        (ticket("FssCollectorFailing", 15, "poller-0:10949, have a clock"),),
     ),
     Incident(
         "the clock of a poller is half an hour behind",
         Site(),
         (Clock(seconds=-1800),),
-        (ticket("FssPollerClockSkew", 15),),
+        (ticket("FssCollectorFailing", 15),),
     ),
     Incident(
         "OCI fails for one metric for an hour",
@@ -695,7 +869,7 @@ MONITORING = (
         "OCI throttles two of three queries",
         Site(minutes=90),
         (Answer(fault="429:SummarizeMetricsData,match=FileSystem"),),
-        (ticket("FssOciThrottled", 45), ticket("FssCoverageIncomplete", 30)),
+        (ticket("FssCollectorFailing", 45), ticket("FssCoverageIncomplete", 30)),
     ),
     Incident(
         "the poller dies",
@@ -747,19 +921,35 @@ MONITORING = (
         "the poller dies every two minutes while 10 % of the requests fail, as OCI alone sees",
         Site(hosts=0, has_state_directory=True, minutes=90),
         (Failing(0, 60, share=0.1), PollerDown(0.2, every=2, lasting=0.5)),
-        (page("FssMountTargetFailing", 15), ticket("FssExporterRestarting", 30, "for example poller-0:10949")),
+        (
+            page("FssMountTargetFailing", 15),
+            ticket("FssExporterDown", 30, "for example poller-0:10949, started more than four times"),
+        ),
     ),
     Incident(
         "the poller dies every two minutes",
         Site(minutes=60),
         (PollerDown(0.2, every=2, lasting=0.5),),
-        (ticket("FssExporterRestarting", 30),),
+        (ticket("FssExporterDown", 30),),
+    ),
+    Incident(
+        "the poller starts each 90 seconds while 10 % of the requests fail, as OCI alone sees",
+        Site(hosts=0, minutes=90),
+        (Failing(0, 60, share=0.1), PollerDown(0.2, every=1.5, lasting=0.5)),
+        (
+            ticket(
+                "FssExporterDown",
+                40,
+                "FssMountTargetFailing and FssMountTargetSlow of what OCI alone sees",
+                "may be lost",
+            ),
+        ),
     ),
     Incident(
         "everything is scraped every five minutes from the first start on",
         Site(before=10),
         (ScrapedRarely(-10, minutes=5, pollers_too=True),),
-        (ticket("FssScrapeTooSlow", 25),),
+        (ticket("FssExporterDown", 25, "are scraped less often"),),
     ),
     Incident(
         "the poller is gone from service discovery",
@@ -778,16 +968,16 @@ MONITORING = (
         "one of two pollers repeats its last answer",
         Site(pollers=2),
         (Repeating(),),
-        (ticket("FssCollectorStalled", 30),),
+        (ticket("FssCollectorFailing", 30, "have ended no round"),),
     ),
     Incident("the loops of the poller stand still", Site(), (PollerStalled(),), (page("FssOciPollerDown", 15),)),
+    Incident("a poller is away for nine minutes", Site(hosts=4, minutes=50), (PollerDown(5, 14),)),
     Incident("the poller restarts", Site(minutes=40), (PollerDown(5, 7),)),
     Incident(
         "the leader of two pollers dies, and the other one takes over",
         Site(pollers=2, standby="shared"),
         (PollerDown(),),
         (ticket("FssExporterDown", 40, "for example poller-0:10949"),),
-        in_make_test=True,
     ),
     Incident(
         "the poller that stands by dies",
@@ -816,7 +1006,11 @@ MONITORING = (
         "the leader cannot read the shared directory for an hour",
         Site(pollers=2, standby="shared", minutes=90),
         (LeaseUnreadable(0, 60),),
-        (ticket("FssCollectorFailing", 20, "The oci_lease collector fails on 1 exporter(s)"),),
+        (
+            ticket(
+                "FssCollectorFailing", 20, "1 exporter(s) of job ", "cannot read the source of the oci_lease collector"
+            ),
+        ),
     ),
     Incident(
         "the poller that stands by cannot read the shared directory",
@@ -828,13 +1022,22 @@ MONITORING = (
         "two pollers that should lead in turn share no directory",
         Site(pollers=2, standby="apart", minutes=40),
         (PollerDown(-60, 0, poller=1, is_listed=False),),
-        (ticket("FssOciTwoLeaders", 15, "2 pollers with oci.standby poll eu-frankfurt-1"),),
+        (
+            ticket(
+                "FssCollectorFailing", 15, "2 exporter(s) of job ", "lead for the same mount targets of eu-frankfurt-1"
+            ),
+        ),
+    ),
+    Incident(
+        "two pollers publish and none stands by",
+        Site(pollers=2, minutes=40, settings={"oci.publish": True}),
+        (PollerDown(-60, 0, poller=1, is_listed=False),),
+        (ticket("FssCollectorFailing", 15, "paid twice"),),
     ),
     Incident(
         "a host joins, and its agent answers five minutes later",
         Site(),
         (Down(-60, 0, hosts=1, is_listed=False), Down(0, 5, hosts=1)),
-        in_make_test=True,
     ),
     Incident(
         "a roll-out restarts one agent after another",
@@ -866,10 +1069,22 @@ MONITORING = (
         (page("FssMonitoringBlind", 20),),
     ),
     Incident(
+        "the hosts of a fleet are switched off for the night, where OCI is not polled",
+        Site(hosts=5, pollers=0),
+        (Down(is_listed=False),),
+        (ticket("FssExporterDown", 20, "No exporter is in service discovery any more", "or mute this ticket"),),
+    ),
+    Incident(
+        "hosts and poller are switched off for the night, and start again",
+        Site(hosts=5, minutes=80),
+        (Down(0, 50, is_listed=False), PollerDown(0, 50, is_listed=False)),
+        (ticket("FssExporterDown", 20),),
+    ),
+    Incident(
         "two of ten agents cannot read mountstats",
         Site(),
         (Unreadable(hosts=2),),
-        (ticket("FssCollectorFailing", 15, "on 2 exporter(s)", "for example host-"),),
+        (ticket("FssCollectorFailing", 15, "2 exporter(s) of job fss-agent, for example host-"),),
     ),
     Incident(
         "two of ten agents read the mounts of their own container",
@@ -887,8 +1102,14 @@ MONITORING = (
         "two of ten agents refuse a changed configuration for half an hour",
         Site(),
         (ReloadRefused(0, 30, hosts=2),),
-        (ticket("FssConfigurationRefused", 15, "2 exporter(s) of job fss-agent", "for example host-"),),
-        in_make_test=True,
+        (
+            ticket(
+                "FssCollectorFailing",
+                15,
+                "2 exporter(s) of job fss-agent, for example host-",
+                "refused a changed configuration",
+            ),
+        ),
     ),
     Incident(
         "an agent refuses a configuration that is corrected within five minutes",
@@ -902,30 +1123,54 @@ MONITORING = (
         (ticket("FssCollectorFailing", 40),),
     ),
     Incident(
-        "agents skip a record of a new kernel", Site(), (Garbled(hosts=2),), (ticket("FssNfsRecordsSkipped", 40),)
+        "agents skip a record of a new kernel", Site(), (Garbled(hosts=2),), (ticket("FssCoverageIncomplete", 40),)
     ),
     Incident(
         "everything is scraped every five minutes, and a mount target is full",
         Site(),
         (ScrapedRarely(minutes=5, pollers_too=True), Work(times=9.6, side="oci")),
-        (ticket("FssMountTargetIopsHigh", 20), ticket("FssScrapeTooSlow", 45)),
+        (ticket("FssMountTargetIopsHigh", 20), ticket("FssExporterDown", 45)),
     ),
-    Incident("agents are scraped every six minutes", Site(), (ScrapedRarely(),), (ticket("FssScrapeTooSlow", 45),)),
+    Incident("agents are scraped every six minutes", Site(), (ScrapedRarely(),), (ticket("FssExporterDown", 45),)),
     Incident(
         "node_exporter cannot read mountstats",
         Site(host_settings=NODE_EXPORTER),
         (Unreadable(hosts=2),),
-        (ticket("FssNodeExporterMountstatsFailing", 20),),
+        (ticket("FssCollectorFailing", 20),),
     ),
     Incident(
         "agents do not know their network",
-        Site(minutes=90, host_settings=HostSettings(network=None)),
+        Site(before=5, minutes=40, host_settings=HostSettings(network=None)),
         (),
-        (ticket("FssNetworkUnknown", 80),),
+        (ticket("FssCoverageIncomplete", 15, "do not know their network"),),
     ),
-    Incident("a mount target is missing in a listing", Site(mount_targets=2), (Unlisted(0, 12),), in_make_test=True),
     Incident(
-        "a mount target is deleted", Site(mount_targets=2), (Unlisted(0, target=1), Work(targets=(1,), times=0.0))
+        "a mount target is at 45 % of its IOPS ceiling, and its two hosts run a second agent",
+        Site(hosts=2, publishes_iops=False, minutes=30),
+        (Work(-30, times=99, side="clients"), SecondAgent()),
+        (
+            ticket(
+                "FssCoverageIncomplete", 20, "2 host(s) have more than one agent, for example host-", ":10949 and pod-"
+            ),
+        ),
+    ),
+    Incident(
+        "the listing of mount targets is empty while OCI publishes their data",
+        Site(mount_targets=2, minutes=70),
+        (Unlisted(target=0), Unlisted(target=1)),
+        (
+            ticket(
+                "FssCoverageIncomplete",
+                45,
+                "for example poller-0:10949 2 of them, miss mount targets of eu-frankfurt-1",
+            ),
+        ),
+    ),
+    Incident("a mount target is missing in a listing", Site(mount_targets=2), (Unlisted(0, 12),)),
+    Incident(
+        "a mount target is deleted",
+        Site(mount_targets=2),
+        (Unlisted(target=1), Published(targets=(1,)), Work(targets=(1,), times=0.0)),
     ),
 )
 
@@ -940,10 +1185,7 @@ INCIDENTS: tuple[Incident, ...] = (
 
 # Alerts that no incident wants, with the reason.
 NOT_TRIED = {
-    "FssServiceSpaceForecast": "needs days of growth, which test_space_forecast.py plays",
-    "FssAddressesAmbiguous": "the demo region has one network, and no two mount targets with one address",
-    "FssAgentsMissing": "needs a week of agents",
-    "FssCollectorErrors": "no fault brings an unexpected error. tests/fss_exporter/background does, and reads the metric",
+    "FssServiceSpaceForecast": "needs days of growth, which with_space_forecast.py plays",
     "FssMountTargetCeilingForecast": "needs weeks of load",
     "FssReplicationAgeMissing": "needs a day of a replication",
 }

@@ -1,5 +1,6 @@
 """The mountstats record of one mount, as a Linux kernel counts it while programs work, wait, fail or give up."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tests.fss_exporter.nfs.records import OPERATIONS, OPTIONS
@@ -42,16 +43,27 @@ class KernelMount:
     _pause_s: float = 0.0
 
     def work(
-        self, seconds: float, *, times: float, rtt_ms: float, failing: float, again: float, late_ms: float = 0.0
+        self,
+        seconds: float,
+        *,
+        times: Mapping[str, float],
+        rtt_ms: float,
+        failing: Mapping[str, float],
+        again: float,
+        late_ms: float = 0.0,
     ) -> None:
-        """Let programs work: `times` the ordinary requests, a share `failing`, a share sent `again`. READs take `late_ms` longer in the mean."""
+        """Let programs work: `times` the ordinary requests, a share `failing`, a share sent `again`. READs take `late_ms` longer in the mean.
+
+        `times` and `failing` are by procedure, and of `""` for all.
+        """
         self._end_waiting()
         self.age += seconds
         for name, a_second in A_SECOND.items():
-            count = a_second * seconds * times
+            count = a_second * seconds * times.get("", 1.0) * times.get(name, 1.0)
             longer_ms = late_ms if name == "READ" else 0.0
-            self._end(name, count, sent=count * (1 + again), rtt_ms=rtt_ms + longer_ms, errors=count * failing)
-        self.revalidations += A_SECOND["GETATTR"] * seconds * times
+            errors = count * failing.get(name, failing.get("", 0.0))
+            self._end(name, count, sent=count * (1 + again), rtt_ms=rtt_ms + longer_ms, errors=errors)
+            self.revalidations += count if name == "GETATTR" else 0.0
 
     def hang(self, seconds: float) -> None:
         """Let programs wait. Each has sent a request, no reply comes, and the kernel sends the requests again."""
@@ -112,7 +124,8 @@ class KernelMount:
 
     def __str__(self) -> str:
         """The record in mountstats."""
-        bytes_of = {name: int(self.operations[name][OPS]) * TRANSFER_BYTES for name in ("READ", "WRITE")}
+        good = {name: self.operations[name][OPS] - self.operations[name][ERRORS] for name in ("READ", "WRITE")}
+        bytes_of = {name: round(count * TRANSFER_BYTES) for name, count in good.items()}
         lines = [
             f"device {self.address}:{self.export} mounted on {self.mount_point} with fstype nfs statvers=1.1",
             f"\topts:\t{self.options}",

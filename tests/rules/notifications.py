@@ -12,7 +12,7 @@ from tests.rules.pack import ROOT
 Labels = frozenset[tuple[str, str]]
 
 TEXT = (ROOT / "docs" / "alertmanager.md").read_text(encoding="utf-8")
-BLOCK, NIGHTLY_BACKUP = re.findall(r"^```yaml\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
+BLOCK, BY_TEAM, NIGHTLY_BACKUP, FLEET_IS_OFF = re.findall(r"^```yaml\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
 CONFIGURATION: dict[str, Any] = yaml.safe_load(BLOCK)
 
 

@@ -1,7 +1,6 @@
 """The runner: an incident, the product and the rules in promtool, and the messages that a person gets."""
 
 import json
-import os
 import re
 import subprocess
 import tempfile
@@ -12,7 +11,7 @@ from pathlib import Path
 from tests.processes import require
 from tests.rules.faults import Fault
 from tests.rules.notifications import Labels, Notification, notifications
-from tests.rules.pack import CORE_FILES, RULES, parsed
+from tests.rules.pack import CORE_FILES, PROMTOOL_ENVIRONMENT, RULES, parsed
 from tests.rules.site import EPOCH, Scrapes, Site, scraped
 
 _SAMPLE = re.compile(r"\w*(?::\w+)*\{[^}]*\} [-+.\w]+")
@@ -111,11 +110,17 @@ class Outcome:
         return "; ".join(wrong + [f"unwanted {message}" for message in left])
 
 
-def tried(incident: Incident, promtool: str | None = None) -> Outcome:
-    """Run an incident through the product, the rules and the routes."""
+def tried(incident: Incident, promtool: str | None = None, *, is_late: bool = False) -> Outcome:
+    """Run an incident through the product, the rules and the routes.
+
+    Args:
+        incident: the row of the table.
+        promtool: another one than the installed one.
+        is_late: whether each group of rules reads what the groups before it recorded a minute ago, as it can on a server.
+    """
     scrapes = scraped(incident.site, incident.faults)
     texts = [(message.alert, message.read) for message in incident.wanted if message.says]
-    said = judged(scrapes, ['ALERTS{alertstate="firing"}'], texts, promtool)
+    said = judged(scrapes, ['ALERTS{alertstate="firing"}'], texts, promtool, is_late=is_late)
     firing = {minute: labels_of(samples) for (_, minute), samples in said.samples.items()}
     return Outcome(incident, tuple(notifications(firing)), said.texts)
 
@@ -138,8 +143,11 @@ def judged(
     expressions: Sequence[str],
     texts: Sequence[tuple[str, float]] = (),
     promtool: str | None = None,
+    *,
+    is_late: bool = False,
 ) -> Judged:
     """Evaluate the rules. promtool prints samples and texts because others are expected."""
+    groups = [group["name"] for path in rule_files() for group in parsed(path)["groups"]]
     wrong = [{"labels": "none", "value": -1}]
     seconds = [EPOCH + number * scrapes.interval_s for number in range(scrapes.taken)]
     alerts = [
@@ -159,17 +167,15 @@ def judged(
     document = {
         "rule_files": [str(path) for path in rule_files()],
         "evaluation_interval": f"{scrapes.interval_s}s",
-        "group_eval_order": [group["name"] for path in rule_files() for group in parsed(path)["groups"]],
+        "group_eval_order": groups[::-1] if is_late else groups,
         "tests": [test],
     }
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "test.yml"
         # JSON is YAML, and is written in a hundredth of the time.
         file.write_text(json.dumps(document), encoding="utf-8")
-        # A third of the time of promtool is garbage collection, unless its small heap may grow. Tests run side by side.
-        environment = {**os.environ, "GOGC": "400", "GOMAXPROCS": "1"}
         command = [promtool or require("promtool", "prometheus"), "test", "rules", str(file)]
-        finished = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        finished = subprocess.run(command, env=PROMTOOL_ENVIRONMENT, capture_output=True, text=True, check=False)
     return _parsed(finished.stdout + finished.stderr, scrapes.before)
 
 

@@ -30,6 +30,7 @@ from fss_exporter.oci.polling.poller import Poller
 from fss_exporter.oci.snapshot_collector import OciCollector
 from fss_exporter.settings import load
 from fss_exporter.web.collecting import Collectors, Source
+from fss_toolbox.alert_labels import with_alert_labels
 
 EPOCH = 600  # epoch seconds at which a site begins. The rules run from second 0, when there is no series yet
 _POLL_AT_S = 20
@@ -134,8 +135,9 @@ class Scrapes:
 
 @cache
 def read_by_rules() -> frozenset[str]:
-    """Names of series that a rule can read. Others need not be evaluated."""
-    names = (set(re.findall(r"[a-z]\w+", path.read_text(encoding="utf-8"))) for path in RULES.glob("*.yml"))
+    """Names of series that a rule can read, with labels of tags or without. Others need not be evaluated."""
+    texts = (with_alert_labels(path.read_text(encoding="utf-8"), ("tag_any",)) for path in RULES.glob("*.yml"))
+    names = (set(re.findall(r"[a-z]\w+", text)) for text in texts)
     return frozenset[str]().union(*names)
 
 
@@ -289,7 +291,9 @@ def _hosts(site: Site, of_incident: Sequence[faults.Fault], clock: Clock, undo: 
     alike: dict[object, list[int]] = defaultdict(list)
     for number in range(site.hosts):
         hit = tuple(isinstance(fault, faults.OfHosts) and fault.hits_host(number) for fault in of_incident)
-        alike[(*_mounts(site, number), hit, _settings_of(site, number).is_node_exporter)].append(number)
+        has_second = any(isinstance(fault, faults.SecondAgent) and fault.hits_host(number) for fault in of_incident)
+        itself = number if has_second else None  # it has a kernel of its own
+        alike[(*_mounts(site, number), hit, itself, _settings_of(site, number).is_node_exporter)].append(number)
     return [
         Host(numbers, _mounts(site, numbers[0]), _settings_of(site, numbers[0]), of_incident, clock, undo)
         for numbers in alike.values()

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
-from prometheus_client.parser import text_string_to_metric_families
 from tests.clock import NOON
+from tests.exposition_text import families_of
 from tests.rules.faults import Answer, Failing, Fault, Hang, PollerDown, Published, Slow, Work
 from tests.rules.notifications import notifications
 from tests.rules.runner import judged, labels_of
@@ -34,7 +34,7 @@ from fss_toolbox.top.top_view import View
 
 _INSTANCES = {"poller": 'instance="poller-0:', "client": 'instance="host-0:'}
 _JUDGE = judge("standard", None)
-_STATE = "max(mount_target:fss_state:worst) or max(address:fss_state:worst)"
+_STATE = "max(mount_target:fss_state:max) or max(address:fss_state:max)"
 _FIRING = 'ALERTS{alertstate="firing"}'
 _BY_OCI = "fine by OCI"  # a poller asks no client
 _WORDS = "|".join((_BY_OCI, *(state.word for state in State)))
@@ -185,8 +185,8 @@ def _of_one_subject(words: Sequence[str]) -> str:
 
 def _html(before: str, now: str, seconds: float, end: float) -> str:
     at = datetime.fromtimestamp(end, UTC)
-    _, look = status_page(text_string_to_metric_families(before), now=at, at=0.0, earlier=TimedScrape(-1.0, Scraped()))
-    page, _ = status_page(text_string_to_metric_families(now), now=at, at=seconds, earlier=look)
+    _, look = status_page(families_of(before), now=at, at=0.0, earlier=TimedScrape(-1.0, Scraped()))
+    page, _ = status_page(families_of(now), now=at, at=seconds, earlier=look)
     return render(page)
 
 
@@ -197,17 +197,17 @@ def _page(before: str, now: str, seconds: float) -> str:
 def _top(before: str, now: str, seconds: float) -> str:
     texts, times = iter((before, now)), iter((0.0, seconds))
     source = PageSource(texts.__next__, "a page", _JUDGE, seconds, times.__next__)
-    source.look()
-    rows = targets_table(map(shown_target, source.look().targets), View(), 200).rows
+    source.read()
+    rows = targets_table(map(shown_target, source.read().targets), View(), 200).rows
     return _of_one_subject([row[1][1].text for row in rows])
 
 
 def _doctor(_: str, now: str, __: float) -> str:
-    findings = check_states(Samples(text_string_to_metric_families(now)))
+    findings = check_states(Samples(families_of(now)))
     return _of_one_subject([re.findall(_WORDS, finding.message)[0] for finding in findings])
 
 
 def _iostat(before: str, now: str, seconds: float) -> str:
-    old, new = (scrape_of(Samples(text_string_to_metric_families(text))) for text in (before, now))
+    old, new = (scrape_of(Samples(families_of(text))) for text in (before, now))
     report = document(report_between("a page", old, new, seconds), _JUDGE, ReportOrder("mount-target", "iops", None))
     return _of_one_subject([target["state"]["state"] for target in report["mount_targets"]])

@@ -14,11 +14,11 @@ SHARE = f'fss_mount_target_utilisation_ratio{{{EXPORTER},mount_target="home",sou
 @pytest.mark.parametrize(
     ("minute", "share"), [(0, 0.9), (9, 0.9), (10, None), (90, None)], ids=["0 s", "540 s", "600 s", "5,400 s"]
 )
-@pytest.mark.parametrize(("rule", "statistic"), [("ratio", "mean"), ("peak", "peak")])
+@pytest.mark.parametrize(("rule", "statistic"), [("ratio", "mean"), ("max5m", "peak")])
 def test_a_share_counts_while_it_is_younger_than_ten_minutes(
     rule: str, statistic: str, minute: int, share: float | None, tmp_path: Path
 ) -> None:
-    labels = f'mount_target:fss_utilisation:{rule}{{{TARGET},mount_target="home",source="measured"}}'
+    labels = f'mount_target_resource:fss_utilisation:{rule}{{{TARGET},mount_target="home",source="measured"}}'
     test = {
         "interval": "1m",
         "input_series": [
@@ -27,7 +27,7 @@ def test_a_share_counts_while_it_is_younger_than_ten_minutes(
         ],
         "promql_expr_test": [
             {
-                "expr": f"mount_target:fss_utilisation:{rule}",
+                "expr": f"mount_target_resource:fss_utilisation:{rule}",
                 "eval_time": f"{minute}m",
                 "exp_samples": [] if share is None else [{"labels": labels, "value": share}],
             }

@@ -13,7 +13,7 @@ from tests.rules.pack import ROOT, RULE_FILES, rules_of
 from tests.rules.runner import Incident, Outcome, page, ticket, tried
 from tests.rules.site import Site
 from tests.rules.situations import table
-from tools.alerts_tried import PAGE
+from tools.generate.alerts_tried import PAGE
 
 
 @pytest.mark.parametrize("incident", [incident for incident in INCIDENTS if incident.in_make_test], ids=str)

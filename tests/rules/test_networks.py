@@ -29,14 +29,14 @@ def mount_targets(network: str) -> Iterator[dict[str, str]]:
         yield {"series": f'fss_mount_target_info{{{target},{place},instance="p",job="p"}}', "values": "1x20"}
 
 
-def holds(folder: Path, series: list[dict[str, str]], expected: Mapping[str, float]) -> None:
+def holds(folder: Path, series: list[dict[str, str]], expected: Mapping[str, float], *further: str) -> None:
     """Assert the value of each expression after 15 minutes of the series."""
     asked = [
         {"expr": expr, "eval_time": "15m", "exp_samples": [{"labels": "{}", "value": value}] if value else []}
         for expr, value in expected.items()
     ]
     test = {
-        "rule_files": [str(RULES / name) for name in ("clients.yml", "load.yml")],
+        "rule_files": [str(RULES / name) for name in ("clients.yml", "load.yml", *further)],
         "evaluation_interval": "1m",
         "tests": [{"interval": "1m", "input_series": series, "promql_expr_test": asked}],
     }
@@ -70,6 +70,30 @@ def test_clients_of_a_network_without_a_poller_add_nothing_to_mount_targets_with
     holds(tmp_path, series, expected)
 
 
+def test_clients_over_ipv4_and_over_ipv6_are_those_of_one_mount_target(tmp_path: Path) -> None:
+    """mt-0 has an address of IPv6 too, mt-1 has one that is mt-2's as well, and a poller that stopped knew that of mt-3."""
+    of = 'region="eu",network="eu",job="p"'
+    addresses = {("0", "2001:db8::9"): "1x20", ("1", "2001:db8::a"): "1x20", ("2", "2001:db8::a"): "1x20"}
+    addresses[("3", "2001:db8::c")] = "1x5 stale"
+    further = [
+        {
+            "series": f'fss_mount_target_address_info{{{of},instance="p",mount_target_id="eu.{number}",address="{address}"}}',
+            "values": values,
+        }
+        for (number, address), values in addresses.items()
+    ]
+    over_ipv6 = [
+        {"series": f'{TOTAL}{{network="eu",address="{address}",instance="v6",job="a"}}', "values": "0+600x20"}
+        for address in ("2001:db8::9", "2001:db8::a", "2001:db8::c")
+    ]
+    expected = {
+        f'{BY_MOUNT_TARGET}{{mount_target_id="eu.{number}"}}': value
+        for number, value in enumerate((EACH + 10, EACH, EACH, EACH + 10))
+    }
+    of_one = {f"sum({query})": value for query, value in expected.items()}
+    holds(tmp_path, [*clients("eu"), *mount_targets("eu"), *further, *over_ipv6], of_one)
+
+
 def test_clients_of_an_unknown_network_join_no_mount_target(tmp_path: Path) -> None:
     expected = {f"count({BY_MOUNT_TARGET})": 0.0, f"count({BY_ADDRESS})": float(MOUNT_TARGETS)}
     holds(tmp_path, [*clients("unknown"), *mount_targets("eu")], expected)
@@ -79,3 +103,45 @@ def test_clients_of_an_unknown_network_join_no_mount_target(tmp_path: Path) -> N
 def test_a_pair_of_servers_that_write_to_one_store_doubles_nothing(tmp_path: Path, replica: str) -> None:
     series = [*clients("eu"), *clients("eu", replica), *mount_targets("eu")]
     holds(tmp_path, series, {f"count({BY_MOUNT_TARGET} == {EACH})": MOUNT_TARGETS})
+
+
+def test_two_clusters_with_hosts_of_one_name_are_two_clients_of_the_mount_target_that_they_share(
+    tmp_path: Path,
+) -> None:
+    """A pod network gives both clusters the same addresses. A replica of a server in one of them doubles nothing."""
+    labels = 'network="eu",address="10.0.0.0",instance="10.244.0.5:10949",job="fss-exporter"'
+    hosts = ('cluster="a"', 'cluster="a",replica="b"', 'cluster="b"')
+    series = [{"series": f"{TOTAL}{{{labels},{host}}}", "values": "0+600x20"} for host in hosts]
+    series += [
+        {"series": f"fss_client_unanswered_seconds{{{labels},{host}}}", "values": "0+60x20"} for host in hosts[:2]
+    ]
+    series += [{"series": f"fss_client_unanswered_seconds{{{labels},{hosts[2]}}}", "values": "0x20"}]
+    expected = {
+        f"sum({BY_MOUNT_TARGET})": 20,
+        "sum(address:fss_clients:count)": 2,
+        "sum(address:fss_clients_unanswered:count)": 1,
+        'count(ALERTS{alertname="FssClientStalled",cluster="a"})': 1,
+        'count(ALERTS{alertname="FssClientStalled"})': 1,
+    }
+    holds(tmp_path, [*series, *mount_targets("eu")], expected)
+
+
+def test_a_host_with_two_agents_that_waits_is_one_client_and_holds_no_page_back(tmp_path: Path) -> None:
+    def client(instance: str, verdict: str) -> Iterator[dict[str, str]]:
+        at = f'network="eu",address="10.0.0.1",instance="{instance}",job="fss-exporter"'
+        yield {"series": f'fss_client_address_seconds_total{{{at},verdict="{verdict}"}}', "values": "0+60x20"}
+        seconds = "0+60x20" if verdict == "hanging" else "0x20"
+        yield {"series": f"fss_client_unanswered_seconds{{{at}}}", "values": seconds}
+
+    agents = ("package", "pod")
+    superblocks = [
+        {"series": f'fss_nfs_superblocks{{instance="{name}",boot_hash="a"}}', "values": "1x20"} for name in agents
+    ]
+    waits = [row for name in agents for row in client(name, "hanging")]
+    works = [row for number in range(3) for row in client(f"works-{number}", "fine")]
+    expected = {
+        "sum(address:fss_clients_unanswered:count)": 1,
+        "sum(address:fss_clients_waiting:count)": 0,
+        'count(ALERTS{alertname="FssClientStalled"})': 1,
+    }
+    holds(tmp_path, [*superblocks, *waits, *works], expected, "service_level.yml")

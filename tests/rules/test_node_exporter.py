@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 from tests.rules.pack import RULES, promtool
-from tools.cost_rules import rendered
+from tools.generate.cost_rules import rendered
 
 from fss_exporter.model.cost_overrides import NO_OVERRIDES
 

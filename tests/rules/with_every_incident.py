@@ -1,13 +1,14 @@
 """`make test-incidents`: every incident of the table. Not among the default tests, because the runs take minutes.
 
-`PROMTOOL` names another promtool, such as the newer one that tools/engine builds.
+`PROMTOOL` names another promtool, such as the newer one that tools/check/engine builds.
 """
 
 import os
+from dataclasses import replace
 
 import pytest
 from tests.rules.incidents import INCIDENTS
-from tests.rules.runner import Incident, tried
+from tests.rules.runner import Incident, page, tried
 from tests.rules.situations import SITUATIONS, Situation, seen
 
 
@@ -15,6 +16,17 @@ from tests.rules.situations import SITUATIONS, Situation, seen
 @pytest.mark.parametrize("incident", INCIDENTS, ids=str)
 def test_an_incident_brings_the_messages_that_the_person_on_call_wants(incident: Incident) -> None:
     outcome = tried(incident, os.environ.get("PROMTOOL"))
+
+    assert not outcome.wrong, f"{outcome.got}: {outcome.wrong}"
+
+
+@pytest.mark.timeout(600)
+def test_a_page_about_clients_that_hang_says_so_to_its_end_where_its_parts_come_a_minute_late() -> None:
+    """Prometheus evaluates groups of rules side by side, so that some parts of a text can be gone before others."""
+    (hang,) = (incident for incident in INCIDENTS if incident.name == "all clients hang for half an hour")
+    told = page("FssMountTargetDown", 9, " does not serve: 20 client(s) hang", told=45)
+
+    outcome = tried(replace(hang, wanted=(told,)), is_late=True)
 
     assert not outcome.wrong, f"{outcome.got}: {outcome.wrong}"
 

@@ -6,10 +6,22 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.rules.pack import RULES, promtool
+from tests.rules.pack import RULES, parsed, promtool
 
 SEEN = 2  # hours until the only exporter goes
 SILENT = 72  # hours
+
+
+def with_alerts(folder: Path, *names: str) -> str:
+    """Write the rules about monitoring with these alerts and no other, because promtool judges each in each minute. The path."""
+    document = parsed(RULES / "monitoring.yml")
+    groups = [
+        {**group, "rules": [rule for rule in group["rules"] if rule.get("alert") in (None, *names)]}
+        for group in document["groups"]
+    ]
+    file = folder / "monitoring.yml"
+    file.write_text(yaml.safe_dump({"groups": groups}))
+    return str(file)
 
 
 def test_an_exporter_that_is_away_for_three_days_stays_an_alert(tmp_path: Path) -> None:
@@ -25,7 +37,7 @@ def test_an_exporter_that_is_away_for_three_days_stays_an_alert(tmp_path: Path) 
         ],
         "promql_expr_test": [
             {
-                "expr": f'count by (alertname) (ALERTS{{alertname="{alert}",alertstate="firing"}})',
+                "expr": f'count by (alertname) (ALERTS{{alertname="{alert}",alertstate="firing",case=~"down|"}})',
                 "eval_time": f"{hour}h",
                 "exp_samples": [{"labels": f'{{alertname="{alert}"}}', "value": 1}] if hour > SEEN else [],
             }
@@ -34,7 +46,7 @@ def test_an_exporter_that_is_away_for_three_days_stays_an_alert(tmp_path: Path) 
         ],
     }
     file = tmp_path / "long_silence_test.yml"
-    rules = [str(RULES / "monitoring.yml")]
+    rules = [with_alerts(tmp_path, "FssMonitoringBlind", "FssExporterDown")]
     file.write_text(yaml.safe_dump({"rule_files": rules, "evaluation_interval": "5m", "tests": [test]}))
     fine, said = promtool("test", "rules", file)
 
@@ -92,7 +104,7 @@ def _pages(name: str, *hours: float) -> dict[float, list[str]]:
         ),
         pytest.param(
             [*_DEAD, *_poller("q", [(2, 9)], "a", "b"), *_poller("r", [(9, 30)], "a")],
-            _pages("q", 14) | _pages("", 3, 8.2, 9, 15.5, 15.8, 16.2, 29),
+            _pages("q", 14) | _pages("", 3, 8.2, 9, 15.7, 15.8, 16.2, 29),
             id="pollers that take over at once, and a mount target that goes with the second is missed for six hours",
         ),
         pytest.param(
@@ -119,7 +131,7 @@ def test_a_poller_that_is_away_stays_a_page_until_somebody_polls_its_mount_targe
         ],
     }
     file = tmp_path / "poller_down_test.yml"
-    rules = [str(RULES / "monitoring.yml")]
+    rules = [with_alerts(tmp_path, "FssOciPollerDown")]
     file.write_text(yaml.safe_dump({"rule_files": rules, "evaluation_interval": "1m", "tests": [test]}))
     fine, said = promtool("test", "rules", file)
 

@@ -1,5 +1,6 @@
 """What a drawn dashboard shows, judged: each rule returns complaints, an empty list where the rule holds."""
 
+import itertools
 import re
 import urllib.parse
 from collections.abc import Callable, Iterator, Mapping
@@ -40,17 +41,8 @@ class Drawn:
                     yield panel, column
 
 
-# Only a regular expression that finds a colour by name has this. The eight colours wait for names that nobody has.
-_OF_NAMES_TO_COME = "(?:[^"
-
-
 def overrides_without_effect(drawn: Drawn) -> list[str]:
-    return [
-        f"{panel['title']}: {useless}"
-        for panel in drawn.panels()
-        for useless in panel["uselessOverrides"]
-        if _OF_NAMES_TO_COME not in useless
-    ]
+    return [f"{panel['title']}: {useless}" for panel in drawn.panels() for useless in panel["uselessOverrides"]]
 
 
 def numbers_in_place_of_labels(drawn: Drawn) -> list[str]:
@@ -186,17 +178,34 @@ def annotations_without_subject(drawn: Drawn) -> list[str]:
     return [mark["title"] for mark in drawn.report["annotations"] if len(mark["title"].split()) < 2]
 
 
-_VERDICTS = {"green", "yellow", "orange", "red", "palette-classic", "palette-classic-by-name", "thresholds"}
+_VERDICTS = {"green", "yellow", "orange", "red", "thresholds"}
 _OF_A_VERDICT = re.compile("fine|slow|failing|hanging")
 
 
 def lines_in_colours_of_a_verdict(drawn: Drawn) -> list[str]:
-    """Green, orange and red say how things are. Only ceilings, objectives and verdicts have them."""
+    """Green, orange and red say how things are where a panel gives them. The palette of Grafana has them too, and says nothing by them."""
     return [
         f"{panel['title']}: {line['name']} is {line['color']}"
         for panel in drawn.panels("timeseries")
         for line in panel["lines"]
         if line["color"] in _VERDICTS and not line["dashed"] and not _OF_A_VERDICT.search(line["name"])
+    ]
+
+
+MOST_COLOURS = 8
+
+
+def lines_of_one_colour(drawn: Drawn) -> list[str]:
+    """Of up to eight lines each has its own colour. A dashed line, or one that the legend leaves out, belongs to another line."""
+    return [
+        f"{panel['title']}: {name} and {other} are {colour}"
+        for panel in drawn.panels("timeseries")
+        for lines in (
+            [(line["name"], line["seen"]) for line in panel["lines"] if line["legend"] and not line["dashed"]],
+        )
+        if len(lines) <= MOST_COLOURS
+        for (name, colour), (other, of_other) in itertools.combinations(lines, 2)
+        if colour == of_other
     ]
 
 
@@ -235,6 +244,7 @@ RULES: Mapping[str, Callable[[Drawn], list[str]]] = {
     "no link leads to nothing": links_to_nothing,
     "no annotation is without a subject": annotations_without_subject,
     "no line has the colour of a verdict": lines_in_colours_of_a_verdict,
+    "no two of up to eight lines share a colour": lines_of_one_colour,
     "no legend is too short": short_legends,
     "no table is blank": blank_tables,
     "no page complains": complaints_of_the_page,

@@ -23,7 +23,7 @@ def _nothing_of(source: str, found: str) -> Reason:
 
 
 def _no_alert(selector: str) -> Reason:
-    return _nothing_of("fss_agents:count", f'ALERTS{{{selector}, alertstate="firing"}}')
+    return _nothing_of("fleet:fss_agents:count", f'ALERTS{{{selector}, alertstate="firing"}}')
 
 
 def _young(series: str, age: str) -> Reason:
@@ -39,11 +39,11 @@ def _observed(what: str) -> Reason:
     )
 
 
-_SHARE = "mount_target:fss_utilisation:ratio"
+_SHARE = "mount_target_resource:fss_utilisation:ratio"
 _FRESH = Reason(
     "OCI tells the share of every mount target",
     "count(mount_target:fss_mount_target:info)\nunless on ()\n"
-    "(mount_target:fss_mount_target:info unless on (tenancy, region, mount_target_id) mount_target:fss_utilisation:fullest)",
+    "(mount_target:fss_mount_target:info unless on (tenancy, region, mount_target_id) mount_target:fss_fullest_ceiling:max)",
 )
 _POLLED = Reason("a poller tells of mount targets", "count(mount_target:fss_mount_target:info)")
 _ALL_CLIENTS = Reason(
@@ -56,15 +56,15 @@ _EXACT = Reason(
 )
 _NOT_PUBLISHED = Reason(
     "Apsara NAS has no published ceiling of its IOPS",
-    'count(fss_client_service_info)\nunless on ()\naddress:fss_client_utilisation:ratio{resource=~"iops|peak_iops"}',
+    'count(fss_client_service_info)\nunless on ()\naddress_resource:fss_client_utilisation:ratio{resource=~"iops|peak_iops"}',
 )
 _NOT_ENCRYPTED = _nothing_of("fss_client_mount_info", "address:fss_clients_encrypted:count")
 _A_WEEK = _young(_SHARE, "1w")
 _HALF_A_MONTH = Reason(
-    "a forecast needs two weeks", f"count({_SHARE})\nunless on ()\nmount_target:fss_utilisation:forecast14d"
+    "a forecast needs two weeks", f"count({_SHARE})\nunless on ()\nmount_target_resource:fss_utilisation:forecast14d"
 )
 _NOT_YET = Reason(
-    "the rule looks every ten minutes", f"count({_SHARE})\nunless on ()\nmount_target:fss_utilisation:busiest7d"
+    "the rule looks every ten minutes", f"count({_SHARE})\nunless on ()\nmount_target_resource:fss_utilisation:p99_7d"
 )
 _FINDINGS = {
     "B": 'rsize!~"1048576|", protocol=~"tcp6?"',
@@ -78,19 +78,29 @@ _CONNECTED = _nothing_of(
 )
 _JOINED = _nothing_of(
     "address:fss_client_estimated_iops:rate5m",
-    "address:fss_client_estimated_iops:rate5m unless on (network, address) (address:fss_mount_target:join or fss_client_service_info)",
+    "address:fss_client_estimated_iops:rate5m unless on (network, address) (address:fss_mount_target:info or fss_client_service_info)",
 )
-_SEEN = _nothing_of("fss_expected", "fss_seen < fss_expected")
-_COVERED = _nothing_of(
-    "mount_target:fss_client_coverage:ratio",
-    "mount_target:fss_client_coverage:ratio < 0.7 * max_over_time(mount_target:fss_client_coverage:ratio[1d])",
+_SEEN = _nothing_of("fss_coverage_expected", "fss_coverage_seen < fss_coverage_expected")
+_COVERED = _nothing_of("mount_target:fss_client_coverage:ratio", "mount_target:fss_client_coverage_lost:p90_1d")
+
+_COMPLETE = Reason(
+    "no part of the monitoring is missing",
+    "count(fleet:fss_agents:count) and on () count(fss_oci_poll_timestamp_seconds)",
 )
+_ALERTS = {
+    "fss-clients": "Alerts of clients",
+    "fss-exporter": "Alerts of the monitoring",
+    "fss-file-systems": "Alerts of file systems",
+    "fss-fleet": "Firing alerts",
+    "fss-mount-target": "Alerts of this mount target",
+}
 
 Key = tuple[str, str, str]  # a query: dashboard, title of the panel, reference
 
 # Queries without data in a demo that works.
 EMPTY: Mapping[Key, Reason] = {
-    **{("fss-clients", "Alerts of clients", ref): _no_alert('alertname=~"Fss.+", address!=""') for ref in "ABC"},
+    **{(uid, title, "E"): _COMPLETE for uid, title in _ALERTS.items()},
+    **{("fss-clients", "Alerts of clients", ref): _no_alert('alertname=~"Fss.+", address!=""') for ref in "ABCD"},
     **{
         ("fss-clients", "Mount options with a finding", ref): _nothing_of(
             "fss_client_mount_info", f"fss_client_mount_info{{{found}}}"
@@ -125,7 +135,7 @@ EMPTY: Mapping[Key, Reason] = {
         ("fss-exporter", "Alerts of the monitoring", ref): _no_alert(
             'alertname=~"Fss(Exporter|Oci|Poller|Collector|Nfs|Scrape|MountTargetData|AgentsMissing|Coverage|Network|Addresses|Monitoring).*"'
         )
-        for ref in "AB"
+        for ref in "ABCD"
     },
     ("fss-exporter", "Collectors that fail or stall", "A"): _nothing_of(
         "fss_collector_success", "fss_collector_success == 0"
@@ -150,7 +160,7 @@ EMPTY: Mapping[Key, Reason] = {
     ),
     **{
         ("fss-file-systems", "Alerts of file systems", ref): _no_alert('alertname=~"Fss(FileSystem|Replication|Oci).+"')
-        for ref in "AB"
+        for ref in "ABCD"
     },
     ("fss-file-systems", "File systems: load, size and growth", "I"): _young("fss_file_system_metered_bytes", "1w"),
     ("fss-file-systems", "Soft quotas that writes pass", "A"): _nothing_of(
@@ -158,16 +168,17 @@ EMPTY: Mapping[Key, Reason] = {
     ),
     ("fss-fleet", "All ceilings of each mount target", "E"): _NOT_ENCRYPTED,
     ("fss-fleet", "All ceilings of each mount target", "F"): _A_WEEK,
-    ("fss-fleet", "All ceilings of each mount target", "G"): _young("fss_mount_target_minutes_total", "1h"),
+    ("fss-fleet", "All ceilings of each mount target", "G"): _young("fss_mount_target_verdicts_total", "1h"),
     ("fss-fleet", "All ceilings of each mount target", "H"): _HALF_A_MONTH,
     ("fss-fleet", "Busiest minutes of each week: top $top", "A"): _NOT_YET,
     ("fss-fleet", "Data age", "B"): _POLLED,
     ("fss-fleet", "Fullest", "B"): _FRESH,
     ("fss-fleet", "Fullest", "C"): _FRESH,
     ("fss-fleet", "Fullest", "D"): _POLLED,
-    ("fss-fleet", "Mount targets: how close, who, what now", "F"): _FRESH,
     ("fss-fleet", "Mount targets: how close, who, what now", "G"): _FRESH,
-    ("fss-fleet", "Mount targets: how close, who, what now", "I"): _COVERED,
+    ("fss-fleet", "Mount targets: how close, who, what now", "H"): _FRESH,
+    ("fss-fleet", "Mount targets: how close, who, what now", "J"): _COVERED,
+    ("fss-fleet", "Mount targets without a known IOPS ceiling", "B"): _observed("iops"),
     ("fss-fleet", "Over 80 %", "B"): _FRESH,
     ("fss-fleet", "Over 80 %", "C"): _POLLED,
     ("fss-fleet", "Services as their clients see them", "C"): _NOT_PUBLISHED,
@@ -181,16 +192,16 @@ EMPTY: Mapping[Key, Reason] = {
     ("fss-fleet", "Slowest", "B"): _POLLED,
     **{
         ("fss-mount-target", "Alerts of this mount target", ref): _no_alert('alertname="FssMountTargetIopsHigh"')
-        for ref in "ABC"
+        for ref in "ABCD"
     },
     ("fss-mount-target", "Client connections", "B"): _A_WEEK,
-    ("fss-mount-target", "Coverage", "B"): _COVERED,
+    ("fss-mount-target", "Agents", "B"): _COVERED,
     ("fss-mount-target", "Exports that cannot be mounted", "A"): _nothing_of(
         "fss_export_info", 'fss_export_info{state!="ACTIVE"}'
     ),
     **{("fss-mount-target", title, ref): _FRESH for title in ("IOPS", "Read", "Write") for ref in "BC"},
     ("fss-mount-target", "IOPS by source, against the ceiling", "H"): _A_WEEK,
-    ("fss-mount-target", "Objectives and their budgets", "A"): _young("fss_mount_target_minutes_total", "1h"),
+    ("fss-mount-target", "Objectives and their budgets", "A"): _young("fss_mount_target_verdicts_total", "1h"),
     ("fss-mount-target", "IOPS by source, against the ceiling", "K"): _observed("iops"),
     ("fss-mount-target", "Read bandwidth", "B"): _A_WEEK,
     ("fss-mount-target", "Read bandwidth", "E"): _observed("read_bytes_per_second"),

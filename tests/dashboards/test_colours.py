@@ -1,12 +1,11 @@
-"""The colours of lines: every name has one, neighbours have different ones, and people tell them apart who see no red, green or blue."""
+"""The colours of sources and classes: people tell them apart who see no red, green or blue."""
 
 import itertools
 import math
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pytest
-from tools.dashboards.colours import COLOURS, by_name, pattern
+from tools.generate.dashboards.colours import CLASS_COLOURS, COLOURS, SIZE_COLOURS, SOURCE_COLOURS
 
 # Green, orange, dark orange, red and dark red of Grafana.
 _VERDICTS = ("#73bf69", "#ff9830", "#fa6400", "#f2495c", "#c4162a")
@@ -44,7 +43,6 @@ def _lab(colour: str, seen: _Matrix) -> tuple[float, float, float]:
 def test_people_tell_every_two_colours_apart(who: str) -> None:
     seen = {colour: _lab(colour, _SEEN_BY[who]) for colour in COLOURS}
 
-    assert len(COLOURS) == 8
     assert min(math.dist(seen[a], seen[b]) for a, b in itertools.combinations(COLOURS, 2)) > _LEAST_DIFFERENCE
 
 
@@ -54,32 +52,6 @@ def test_no_colour_is_taken_for_a_verdict() -> None:
     assert min(math.dist(_lab(a, seen), _lab(b, seen)) for a in COLOURS for b in _VERDICTS) > _LEAST_DIFFERENCE
 
 
-def _colour(name: str) -> str:
-    """The colour that Grafana finds by the matchers."""
-    (colour,) = (colour for matcher, colour in by_name(["{{name}}"]) if re.search(matcher[1:-2], name, re.IGNORECASE))
-    return colour
-
-
-@pytest.mark.parametrize(
-    "name", ["", "mt-home", "render-1:10949 mt-home", "Zürich, eu-zurich-1", "10.80.1.10", "a/b $1 (c)"]
-)
-def test_every_name_has_one_colour(name: str) -> None:
-    assert _colour(name) in COLOURS
-
-
-@pytest.mark.parametrize("names", [[f"mt-{at}" for at in range(8)], [f"mt-home-{letter}" for letter in "abcdefgh"]])
-def test_names_that_count_up_have_eight_colours(names: list[str]) -> None:
-    assert {_colour(name) for name in names} == set(COLOURS)
-
-
-@pytest.mark.parametrize("name", ["mt-home", "projects"])
-def test_what_is_read_and_written_of_one_name_has_two_colours(name: str) -> None:
-    assert len({_colour(f"{name}, {kind}") for kind in ("read", "write", "metadata")}) == 3
-
-
-def test_a_legend_without_labels_is_a_name() -> None:
-    assert by_name(["read", "write"]) == [("read", COLOURS[0]), ("write", COLOURS[1])]
-
-
-def test_a_pattern_has_the_slashes_without_which_grafana_takes_it_for_a_whole_name() -> None:
-    assert all(pattern(at).startswith("/^") and pattern(at).count("/") == 2 for at in range(len(COLOURS)))
+@pytest.mark.parametrize("colours", [CLASS_COLOURS, SIZE_COLOURS, SOURCE_COLOURS])
+def test_no_two_sources_classes_or_sizes_share_a_colour(colours: Mapping[str, str]) -> None:
+    assert len(set(colours.values())) == len(colours)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "tools/node-libraries"
+SCRIPT = Path(__file__).parents[2] / "tools/check/node-libraries"
 
 
 @pytest.mark.parametrize(("ci", "code"), [("true", 1), ("", 3)])

@@ -51,8 +51,8 @@ def test_the_menu_of_tenancies_has_names_or_else_tails_of_ocids(tenancy: str, te
 
 def test_the_networks_and_clients_of_other_regions_are_not_offered(tmp_path: Path) -> None:
     series = {
-        'address:fss_mount_target:join{network="r1", region="r1", address="10.0.0.1", mount_target="mt-1"}': "1x20",
-        'address:fss_mount_target:join{network="r2", region="r2", address="10.0.0.2", mount_target="mt-2"}': "1x20",
+        'address:fss_mount_target:info{network="r1", region="r1", address="10.0.0.1", mount_target="mt-1"}': "1x20",
+        'address:fss_mount_target:info{network="r2", region="r2", address="10.0.0.2", mount_target="mt-2"}': "1x20",
         'address:fss_client_estimated_iops:rate5m{network="r1", address="10.0.0.1"}': "5x20",
         'address:fss_client_estimated_iops:rate5m{network="r2", address="10.0.0.2"}': "5x20",
         'address:fss_clients:count{network="dc", address="10.0.0.3"}': "5x20",
@@ -81,7 +81,7 @@ def test_of_two_tenancies_in_one_region_the_chosen_one_is_shown_and_a_series_wit
     mount_targets = offered("mount-target", "mount_target")
 
     def rows(*names: str) -> list[tuple[str, float]]:
-        return [(f'{{mount_target="mt-{name}", mount_target_id="mt-{name}"}}', 1.0) for name in names]
+        return [(f'{{mount_target="mt-{name}", mount_target_id="mt-{name}"}}', 0.0) for name in names]
 
     asked = [
         (substituted(mount_targets, {"tenancy": "beta"}), rows("beta")),
@@ -96,7 +96,23 @@ def test_a_mount_target_of_a_dead_poller_is_offered(tmp_path: Path) -> None:
     row = 'region="r", mount_target="mt", mount_target_id="1", address="10.0.0.1"'
     series = {f"fss_mount_target_info{{{row}}}": STALE, f"mount_target:fss_mount_target:info{{{row}}}": "1x20"}
 
-    ask(tmp_path, series, [(substituted(mount_targets), [('{mount_target="mt", mount_target_id="1"}', 1)])])
+    ask(tmp_path, series, [(substituted(mount_targets), [('{mount_target="mt", mount_target_id="1"}', 0)])])
+
+
+def test_the_worst_mount_target_is_offered_first_and_among_equals_the_fullest(tmp_path: Path) -> None:
+    labels = 'region="r", mount_target_id="%s", mount_target="%s"'
+    series = {}
+    for name, state, share in (("calm", 0, 0.9), ("near", 2, 0.85), ("nearer", 2, 0.95), ("failing", 4, 0.1)):
+        series[f"mount_target:fss_state:max{{{labels % (name, name)}}}"] = f"{state}x20"
+        series[f"mount_target:fss_fullest_ceiling:max{{{labels % (name, name)}}}"] = f"{share}x20"
+    urgent = offered("mount-target", "mount_target")
+
+    assert urgent.startswith("sort_desc(")
+    ranks = [
+        (f'{{mount_target="{name}", mount_target_id="{name}"}}', rank)
+        for name, rank in (("failing", 4.05), ("nearer", 2.475), ("near", 2.425), ("calm", 0.45))
+    ]
+    ask(tmp_path, series, [(substituted(urgent), ranks)])
 
 
 _SAME_NAME = 'fss_mount_target_info{job="p", instance="p", tenancy="%s", region="%s", mount_target_id="%d", mount_target="%s", address="10.0.0.%d"}'
@@ -118,7 +134,7 @@ def test_a_name_that_repeats_has_its_place_behind_it(tmp_path: Path) -> None:
         f'fss_oci_poll_timestamp_seconds{{job="p", instance="p", tenancy="{tenancy}", region="{region}"}}': "0+60x20"
         for tenancy, region, _, _ in places
     }
-    listed = computed(RECORDED["mount_target:fss_mount_target:info"], "mount_target:fss_mount_target:last")
+    listed = computed(RECORDED["mount_target:fss_mount_target:info"], "mount_target:fss_mount_target_info:last6h")
     named = [(f'{{mount_target="{name}"}}', 1) for *_, name in places]
 
     ask(tmp_path, series, [(f"count by (mount_target) ({listed})", named)])
@@ -151,7 +167,7 @@ def test_a_name_of_a_file_system_replication_or_volume_that_repeats_has_its_plac
     }
     rows['fss_file_system_info{file_system_id="ocid1.f", file_system="other"}'] = "1x20"
     rows['fss_replication_info{replication_id="ocid1.r", replication="other"}'] = "1x20"  # another kind of thing
-    listed = computed(RECORDED["resource:fss_name:info"], "resource:fss_name:last")
+    listed = computed(RECORDED["resource:fss_name:info"], "resource:fss_name:group")
     named = [(f'{{name="{name}"}}', 1) for *_, name in places]
 
     ask(tmp_path, rows, [(f"count by (name) ({listed})", [*named, ('{name="other"}', 2)])])
@@ -203,7 +219,7 @@ def test_a_client_that_is_chosen_hides_no_other_client_whose_name_goes_on(tmp_pa
     ask(tmp_path, series, [(operations, [('{operation="GETATTR"}', 2)])])
 
 
-@pytest.mark.parametrize(("column", "name"), [("week", "ratio"), ("needed", ""), ("forecast", "forecast14d")])
+@pytest.mark.parametrize(("column", "name"), [("week", "ratio"), ("forecast", "forecast14d")])
 def test_a_mount_target_that_was_renamed_has_one_row(tmp_path: Path, column: str, name: str) -> None:
     (expr,) = (
         substituted(expr.replace("offset 1w", "offset 5m"))
@@ -211,11 +227,10 @@ def test_a_mount_target_that_was_renamed_has_one_row(tmp_path: Path, column: str
         for _, expr, legend in panel.queries()
         if panel.file == "fleet.json" and panel.body["type"] == "table" and legend == column
     )
-    recorded = f"mount_target:fss_utilisation:{name}" if name else "mount_target:fss_mount_targets_needed:count"
     labels = 'region="r", mount_target_id="m", mount_target="%s"'
     series = {
         f"mount_target:fss_mount_target:info{{{labels % 'new'}}}": "1x20",
-        f'{recorded}{{{labels % "old"}, resource="iops"}}': "2x20",
+        f'mount_target_resource:fss_utilisation:{name}{{{labels % "old"}, resource="iops"}}': "2x20",
     }
 
     ask(tmp_path, series, [(expr, [('{mount_target="new", mount_target_id="m", region="r"}', 2)])])

@@ -146,7 +146,7 @@ def test_an_objective_is_a_dashed_line_without_fill(drawn: dict[str, list[Drawn]
 
 
 @pytest.mark.timeout(600)
-def test_the_most_severe_alert_comes_first_and_names_its_subject(drawn: dict[str, list[Drawn]]) -> None:
+def test_an_alert_names_its_subject_and_its_figure(drawn: dict[str, list[Drawn]]) -> None:
     for reports in drawn.values():
         (fleet,) = (dashboard for dashboard in reports if dashboard.uid == "fss-fleet")
         (alerts,) = (panel for panel in fleet.panels() if panel["title"] == "Firing alerts")
@@ -174,16 +174,15 @@ def _panel(fleet: Drawn, title: str) -> Json:
     return panel
 
 
-# What the first row answers in each situation: which mount target, its state, how it is known, top client, top operation, mount
-# targets needed.
+# What the first row answers in each situation: which mount target, its state, how it is known, top client, what now.
 _TEN_SECONDS = {
-    "normal": ("mt-media", "failing", "measured", "media-1:10949", "WRITE", "1"),
-    "oci-failing": ("mt-scratch", "not known", "was", "render-1:10949", "READ", "2"),
-    "poller-dead": ("mt-scratch", "not known", "was", "render-1:10949", "READ", "2"),
-    "no-poller": ("10.90.0.5", "near", "at least", "nas-1:10949", "READ", ""),
-    "poller-started": ("mt-media", "failing", "measured", "media-1:10949", "WRITE", "1"),
-    "half-the-agents": ("mt-media", "failing", "measured", "no agent", "-", "1"),
-    "hammering-client": ("mt-media", "failing", "measured", "media-1:10949", "WRITE", "1"),
+    "normal": ("mt-media", "failing", "measured", "media-1:10949", "open its row Errors"),
+    "oci-failing": ("mt-scratch", "not known", "was", "render-1:10949", "see FSS exporter"),
+    "poller-dead": ("mt-scratch", "not known", "was", "render-1:10949", "see FSS exporter"),
+    "no-poller": ("10.90.0.5", "near", "about", "nas-1:10949", "cut or move its load"),
+    "poller-started": ("mt-media", "failing", "measured", "media-1:10949", "open its row Errors"),
+    "half-the-agents": ("mt-media", "failing", "measured", "no agent", "open its row Errors"),
+    "hammering-client": ("mt-media", "failing", "measured", "media-1:10949", "open its row Errors"),
 }
 
 
@@ -191,14 +190,13 @@ _TEN_SECONDS = {
 @pytest.mark.parametrize("situation", _TEN_SECONDS)
 def test_the_first_row_answers_how_close_who_and_what_now(fleets: dict[str, Drawn], situation: str) -> None:
     columns = {column["name"]: column["texts"] for column in _panel(fleets[situation], _TABLE)["columns"]}
-    target, state, known, client, operation, needed = _TEN_SECONDS[situation]
+    target, state, known, client, todo = _TEN_SECONDS[situation]
 
     assert columns["Mount target"][0] == target
     assert columns["State"][0] == state
     assert columns["Known"][0].startswith(known)
     assert columns["Top client"][0] == client
-    assert columns["Top operation"][0] == operation
-    assert columns.get("Needed", [""])[0] == needed
+    assert columns["What now"][0] == todo
 
 
 @pytest.mark.timeout(600)
@@ -375,8 +373,12 @@ _MISTAKES: Mapping[str, tuple[Json, list[Json]]] = {
     "no panel is empty": (_mistaken("nothing", "timeseries", _LINES), []),
     "no missing value is green": (_mistaken("missing", "stat", _LINES, defaults={"noValue": "no data"}), []),
     "no line has the colour of a verdict": (
-        _mistaken("colours", "timeseries", _LINES, defaults={"color": {"mode": "palette-classic"}}),
+        _mistaken("colours", "timeseries", _LINES, defaults={"color": {"fixedColor": "green", "mode": "fixed"}}),
         [{"size": "a"}],
+    ),
+    "no two of up to eight lines share a colour": (
+        _mistaken("one colour", "timeseries", _LINES, defaults={"color": {"fixedColor": "blue", "mode": "fixed"}}),
+        [{"size": "a"}, {"size": "b"}],
     ),
     "no legend is too short": (
         _mistaken("legend", "timeseries", _LINES),

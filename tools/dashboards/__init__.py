@@ -1,1 +1,0 @@
-"""Write dashboards/*.json: `python -m tools.dashboards`."""

@@ -1,0 +1,1 @@
+"""Write dashboards/*.json: `python -m tools.generate.dashboards`."""

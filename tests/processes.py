@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tests.exposition_text import families_of
+
 T = TypeVar("T")
 
 # How long a condition may take to come true on a busy machine, where all takes ten times as long as alone.
@@ -75,9 +77,12 @@ class Stopwatch:
 
 
 def get(url: str, headers: dict[str, str] | None = None) -> str:
-    """The body of a page."""
+    """The body of a page. A page of metrics in the text format is read strictly first."""
     with urllib.request.urlopen(urllib.request.Request(url, headers=headers or {}), timeout=PATIENCE_S) as response:
-        return str(response.read().decode())
+        body = str(response.read().decode())
+    if response.headers.get("Content-Type", "").startswith("text/plain; version="):
+        families_of(body)
+    return body
 
 
 def answers(url: str) -> bool:

@@ -20,7 +20,7 @@ from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.operations import READ, WRITE
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.mountinfo import parse_mountinfo
-from fss_exporter.nfs.mountstats import parse_mountstats
+from fss_exporter.nfs.mountstats import MountstatsParser
 from fss_exporter.nfs.superblocks import Reading, join
 
 RECORDINGS = Path(__file__).parent / "fixtures" / "recordings"
@@ -47,9 +47,9 @@ class Recording:
 
     def readings(self) -> Iterator[tuple[float, Reading]]:
         """What a reader saw at each look, and when (epoch seconds)."""
-        mounts = parse_mountinfo(self.mountinfo)
+        mounts, parser = parse_mountinfo(self.mountinfo), MountstatsParser()
         for at, text in self.looks:
-            yield at, join(parse_mountstats(text), mounts)
+            yield at, join(parser.parse(text.encode()), mounts)
 
     def estimate(self) -> dict[str, Bounds]:
         """Estimated cost by kind, added up over all looks."""

@@ -24,7 +24,7 @@ def audited(tmp_path: Path, stdout: str, code: int, stderr: str = "") -> subproc
     text = f"import sys\nprint({stdout!r})\nprint({stderr!r}, file=sys.stderr)\nsys.exit({code})\n"
     program.write_text(f"#!{sys.executable}\n{text}")
     program.chmod(0o755)
-    command = [sys.executable, str(ROOT / "tools/advisories.py"), str(program), "requirements/poller.txt"]
+    command = [sys.executable, str(ROOT / "tools/check/advisories.py"), str(program), "requirements/poller.txt"]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 

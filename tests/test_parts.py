@@ -16,7 +16,7 @@ import yaml
 
 ROOT = Path(__file__).parents[1]
 LISTED = tomllib.loads((ROOT / ".ci/parts.toml").read_text())
-PARTS: dict[str, Any] = runpy.run_path(str(ROOT / "tools/parts.py"))
+PARTS: dict[str, Any] = runpy.run_path(str(ROOT / "tools/check/parts.py"))
 RUN_IN = ("check", "ci", "verify")
 HEAD = "a" * 40
 
@@ -24,9 +24,9 @@ HEAD = "a" * 40
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """A checkout with three parts, of which one fails."""
-    for name in ("tools", ".ci"):
-        (tmp_path / name).mkdir()
-    shutil.copy(ROOT / "tools/parts.py", tmp_path / "tools/parts.py")
+    for name in ("tools/check", ".ci"):
+        (tmp_path / name).mkdir(parents=True)
+    shutil.copy(ROOT / "tools/check/parts.py", tmp_path / "tools/check/parts.py")
     (tmp_path / ".gitignore").write_text("build\n")
     (tmp_path / ".ci/parts.toml").write_text("""
 [check]
@@ -54,7 +54,7 @@ broken:
 
 
 def parts(checkout: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(checkout / "tools/parts.py"), *arguments]
+    command = [sys.executable, str(checkout / "tools/check/parts.py"), *arguments]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
 
@@ -204,7 +204,7 @@ def test_every_file_of_long_tests_is_run_by_a_part() -> None:
 
 def calls_of_ensure_tools() -> list[set[str]]:
     """The commands of each call, in both Makefiles and in the scripts."""
-    scripts = (path.read_text() for path in (ROOT / "tools").iterdir() if path.is_file() and not path.suffix)
+    scripts = (path.read_text() for path in (ROOT / "tools").glob("*/*") if path.is_file() and not path.suffix)
     text = "\n".join([MAKEFILES, *scripts])
     return [set(words.split()) for words in re.findall(r"tools/ensure-tools ((?:[a-z0-9_-]+ ?)+)", text)]
 
@@ -256,5 +256,5 @@ def test_a_release_fails_where_a_check_cannot_be_made() -> None:
 
 def test_the_workflows_take_their_parts_from_the_list() -> None:
     assert ".ci/run" in workflow("check.yml")
-    assert "tools/parts.py names verify" in workflow("long.yml")
-    assert "tools/parts.py judge" in workflow("release.yml")
+    assert "tools/check/parts.py names verify" in workflow("long.yml")
+    assert "tools/check/parts.py judge" in workflow("release.yml")

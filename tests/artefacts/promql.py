@@ -23,11 +23,13 @@ _MOUNT_TARGET = frozenset({"tenancy", "region", "mount_target_id"})
 
 # Series that a rule before their own, or their own, reads: the result of the evaluation before.
 BEFORE = {
-    "address:fss_subject:info": _MOUNT_TARGET | {"network", "address"},
-    "address:fss_mount_target:join": _MOUNT_TARGET | {"network", "address", "mount_target"},
+    "address:fss_subject:info": _MOUNT_TARGET | {"network", "address", "subject"},
+    "address:fss_mount_target:info": _MOUNT_TARGET | {"network", "address", "mount_target"},
     "mount_target:fss_mount_target:info": _MOUNT_TARGET
-    | {"network", "address", "compartment", "mount_target", "shape"},
-    "address:fss_client_utilisation:ratio": frozenset({"network", "address", "resource"}),
+    | {"network", "address", "availability_domain", "compartment", "mount_target", "shape", "subject"},
+    "mount_target:fss_client_coverage_lost:p90_1d": _MOUNT_TARGET | {"mount_target"},
+    "address_resource:fss_client_utilisation:ratio": frozenset({"network", "address", "resource"}),
+    "poller:fss_mount_targets_unwatched:count": TARGET_LABELS | {"tenancy", "region"},
 }
 
 _CLIENT = frozenset({"network", "instance", "address"})
@@ -37,16 +39,20 @@ _CLASS = _ADDRESS | {"class"}
 # What both agents and node_exporter.yml record; `agent` tells them apart.
 BY_CLIENTS = {
     "client:fss_client_estimated_iops:rate5m": _CLIENT,
+    "client:fss_client_load:topk1": _CLIENT | {"resource"},
     "client:fss_client_retransmissions:ratio_rate5m": _CLIENT,
-    "client:fss_client_unanswered_seconds:now": _CLIENT,
+    "client:fss_client_unanswered_seconds:max": _CLIENT,
     "address:fss_client_estimated_iops:rate5m": _ADDRESS,
+    "client_verdict:fss_client_time:ratio_rate10m": _CLIENT | {"verdict"},
+    "address_state:fss_clients:count": _ADDRESS | {"state"},
     "address:fss_clients:count": _ADDRESS,
     "address:fss_clients_asking:count": _ADDRESS,
     "address:fss_clients_unanswered:count": _ADDRESS,
     "address_class:fss_client_estimated_iops:rate5m": _CLASS,
     "address_class:fss_client_estimated_iops_lower_bound:rate5m": _CLASS,
     "address_class:fss_client_estimated_iops_upper_bound:rate5m": _CLASS,
-    "address_class:fss_client_rtt_seconds:mean": _CLASS,
+    "address_class:fss_client_rtt_seconds:mean5m": _CLASS,
+    "address_class:fss_client_latency_objective:mean5m": _CLASS,
 }
 
 # Exponents by base: `s`, `bytes`, and `n` for whatever is counted. Empty: a plain number or a ratio.
@@ -120,7 +126,7 @@ class Names:
             "process_start_time_seconds": Series(TARGET_LABELS, dimension_of_unit("seconds")),
             "process_cpu_seconds_total": Series(TARGET_LABELS, dimension_of_unit("seconds")),
             "process_resident_memory_bytes": Series(TARGET_LABELS, dimension_of_unit("bytes")),
-            "ALERTS": Series(anything | {"alertname", "alertstate", "severity", "resource", "resource_kind"}),
+            "ALERTS": Series(anything | {"alertname", "alertstate", "case", "severity", "resource", "resource_kind"}),
         }
         names = cls(by_name)
         by_name |= {name: Series(labels | {"agent"}) for name, labels in BY_CLIENTS.items()}
@@ -153,7 +159,9 @@ class Names:
         assert node.name in self.by_name, f"{node.name} is neither in the catalogue nor recorded nor Prometheus' own"
         series = self.by_name[node.name]
         asked = {matcher.name for matcher in node.matchers.matchers if not _takes_absent(matcher)}
-        assert asked <= series.labels, f"{node.name} has no label {', '.join(sorted(asked - series.labels))}"
+        assert asked - ADDED_LABELS <= series.labels, (
+            f"{node.name} has no label {', '.join(sorted(asked - series.labels))}"
+        )
         return series
 
     def _call(self, node: Any) -> Series:
@@ -166,7 +174,7 @@ class Names:
         if name in {"histogram_quantile", "count_over_time", "changes"}:
             dimension = dimension_of_unit("seconds") if name == "histogram_quantile" else ()
             return Series(first.labels - {"le"}, dimension)
-        if name in {"rate", "irate"}:
+        if name in {"rate", "irate", "deriv"}:
             return Series(first.labels, _times(first.dimension, _dimension(s=1), -1))
         if name in {"label_replace", "label_join"}:
             return Series(first.labels | {node.args[1].val}, first.dimension)

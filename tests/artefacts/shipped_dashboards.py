@@ -9,7 +9,6 @@ from typing import Any
 import promql_parser
 import pytest
 from tests.artefacts.promql import Names, Series, dimension_of_unit, substituted
-from tests.for_each import for_each
 from tests.rules.pack import ROOT
 
 FOLDER = ROOT / "dashboards"
@@ -59,8 +58,6 @@ def panels_of(content: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 PANELS = [Panel(name, body) for name, content in DASHBOARDS.items() for body in panels_of(content)]
 QUERIES = [(panel, ref, expr, legend) for panel in PANELS for ref, expr, legend in panel.queries()]
-EVERY_QUERY = for_each("panel, ref, expr, legend", QUERIES)
-EVERY_PANEL = for_each("panel", PANELS)
 EVERY_DASHBOARD = pytest.mark.parametrize("name", DASHBOARDS)
 
 

@@ -71,11 +71,20 @@ class TestCeilings:
             if key.startswith((*CEILING_ALARMS, "utilization")):
                 assert (alarm.body["severity"], alarm.body["overrides"]) == ("WARNING", [])
 
-    def test_the_white_papers_iops_alarm_is_among_them_and_a_mean_beside_it(self) -> None:
-        peak, mean = BY_KEY["mount-target-iops-peak-standard"], BY_KEY["mount-target-iops-mean-standard"]
+    def test_the_white_papers_iops_alarm_is_among_them_and_is_the_only_one_on_iops(self) -> None:
+        peak = BY_KEY["mount-target-iops-peak-standard"]
         assert peak.body["query"] == "MountTargetIOPS[5m].groupBy(resourceId).max() >= 40000"
         assert peak.body["pendingDuration"] == "PT10M"
-        assert mean.body["query"] == "MountTargetIOPS[5m].groupBy(resourceId).mean() >= 40000"
+        assert [alarm.key for alarm in PACK if "iops" in alarm.key and "volume" not in alarm.key] == [
+            "mount-target-iops-peak-standard",
+            "utilization-iops-peak",
+        ]
+
+    def test_a_single_busy_minute_sends_nothing(self) -> None:
+        """The query is true for as many minutes as its window has, which end before the trigger delay does."""
+        for key in ("mount-target-iops-peak-standard", "utilization-iops-peak"):
+            (metric,) = mql.metrics(mql.parse(BY_KEY[key].body["query"]))
+            assert metric.interval_minutes < int(BY_KEY[key].body["pendingDuration"][2:-1])
 
     def test_the_published_pack_has_the_white_papers_maximum_too(self) -> None:
         peak = BY_KEY["utilization-iops-peak"]
@@ -149,7 +158,6 @@ class TestOtherThresholds:
     @pytest.mark.parametrize(
         "key",
         [
-            "utilization-iops",
             "utilization-iops-peak",
             "utilization-read",
             "utilization-write",

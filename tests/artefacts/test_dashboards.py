@@ -9,20 +9,18 @@ import yaml
 from tests.artefacts.shipped_dashboards import (
     DASHBOARDS,
     EVERY_DASHBOARD,
-    EVERY_PANEL,
     FILES,
     FOLDER,
     NAMES,
     PANELS,
     UIDS,
-    Panel,
     objects,
     parsed,
     variables,
 )
 from tests.rules.pack import ROOT
-from tools.dashboards.__main__ import texts
-from tools.dashboards.sharing import for_grafana_com
+from tools.generate.dashboards.__main__ import texts
+from tools.generate.dashboards.sharing import for_grafana_com
 
 from fss_exporter.model.limits import SHAPES
 from fss_toolbox.plan.comparison import shipped_prices
@@ -40,17 +38,21 @@ def test_the_readme_lists_each_dashboard_and_no_other() -> None:
     assert sorted(listed) == sorted(FILES) == sorted(UIDS)
 
 
-def test_the_configmaps_of_the_page_hold_each_dashboard_once_and_fit_into_kubernetes() -> None:
+def test_the_page_makes_a_configmap_of_each_dashboard() -> None:
     page = (ROOT / "docs/install.md").read_text("utf-8")
-    configmaps = [
-        re.findall(r"--from-file=dashboards/(\S+)", line)
-        for line in page.splitlines()
-        if "create configmap fss-dashboards" in line
-    ]
-    sizes = [sum(FILES[name].stat().st_size for name in names) for names in configmaps]
+    (names,) = re.findall(r"for name in ([\w -]+); do\n +python3 -m json.tool --compact", page)
 
-    assert sorted(name for names in configmaps for name in names) == sorted(FILES)
-    assert max(sizes) < 2**20, "a ConfigMap holds 1 MiB: make one more of them"
+    assert sorted(f"{name}.json" for name in names.split()) == sorted(FILES)
+
+
+@EVERY_DASHBOARD
+def test_kubectl_and_argo_cd_can_apply_the_configmap_of_a_dashboard_with_a_tenth_to_spare(name: str) -> None:
+    """Both keep what they apply as JSON in an annotation, and Kubernetes takes 262,144 bytes of annotations. Go escapes <, > and &."""
+    compact = json.dumps(json.loads(FILES[name].read_text("utf-8")), separators=(",", ":"))
+    applied = json.dumps({"data": {name: compact}})
+    size = len(applied) + 5 * sum(applied.count(character) for character in "<>&")
+
+    assert size + 1000 < 0.9 * 262_144, "name and labels need the 1,000"
 
 
 def test_the_provider_the_readme_shows_is_one_grafana_reads() -> None:
@@ -81,7 +83,7 @@ def test_a_dashboard_can_be_imported_anywhere_and_keeps_its_address(name: str) -
 def test_a_change_of_a_dashboard_is_a_small_difference(name: str) -> None:
     text = FILES[name].read_text("utf-8")
 
-    assert text == json.dumps(json.loads(text), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    assert text == json.dumps(json.loads(text), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
 
 @EVERY_DASHBOARD
@@ -138,7 +140,6 @@ def test_only_the_first_screen_is_open(name: str) -> None:
     rows = outer[len(first) :]
 
     assert all(panel["type"] == "row" and panel["collapsed"] and panel["panels"] for panel in rows)
-    assert 4 < len(first) < 14
     assert max(panel["gridPos"]["y"] + panel["gridPos"]["h"] for panel in first) <= 22, "a screen has no more room"
 
 
@@ -165,7 +166,7 @@ def test_variables_are_refreshed_sorted_offer_all_and_are_used(name: str) -> Non
             continue
         assert variable["description"].endswith(".")
         assert variable["refresh"] == 2, "a new mount target must show up without a reload"
-        assert variable["sort"] == 1
+        assert variable["sort"] == (0 if "sort_desc(" in variable["query"]["query"] else 1)
         if variable["multi"]:
             assert variable["includeAll"]
             assert variable["current"]["value"] == ["$__all"]
@@ -220,27 +221,22 @@ def test_no_link_sets_the_address_whose_clients_the_mount_target_shows() -> None
     assert all("var-mount_address" not in path.read_text("utf-8") for path in FILES.values())
 
 
-@EVERY_PANEL
-def test_a_panel_says_what_is_seen_and_how_to_read_it(panel: Panel) -> None:
-    description = panel.body["description"]
-
-    assert 3 < len(panel.title) < 60
-    assert len(description) > 30
-    assert description.endswith(".")
+def test_a_panel_says_what_is_seen_and_how_to_read_it() -> None:
+    assert [panel for panel in PANELS if not (panel.title and panel.body["description"])] == []
 
 
-@EVERY_PANEL
-def test_a_panel_of_the_first_few_says_so(panel: Panel) -> None:
-    chosen = any(re.search(r"\b(top|bottom)k\(\$top,", expr) for _, expr, _ in panel.queries())
+def test_a_panel_of_the_first_few_says_so() -> None:
+    for panel in PANELS:
+        chosen = any(re.search(r"\b(top|bottom)k\(\$top,", expr) for _, expr, _ in panel.queries())
 
-    assert not chosen or re.search(r"\$top|\btop\b", panel.title.lower())
+        assert not chosen or re.search(r"\$top|\btop\b", panel.title.lower()), panel
 
 
-@EVERY_PANEL
-def test_shares_start_at_zero(panel: Panel) -> None:
-    defaults = panel.body["fieldConfig"]["defaults"]
-    if panel.body["type"] == "timeseries" and defaults["unit"] == "percentunit":
-        assert defaults["min"] == 0
+def test_shares_start_at_zero() -> None:
+    for panel in PANELS:
+        defaults = panel.body["fieldConfig"]["defaults"]
+        if panel.body["type"] == "timeseries" and defaults["unit"] == "percentunit":
+            assert defaults["min"] == 0, panel
 
 
 def test_alerts_link_to_dashboards_and_variables_that_exist() -> None:

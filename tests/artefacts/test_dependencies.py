@@ -6,8 +6,8 @@ from typing import Any
 import oci._vendor.requests
 import oci._vendor.sseclient.version
 import pytest
-from tools.bill_of_materials import with_copies, with_debian, with_linked
-from tools.dependencies import OF_SDK, PAGE, licence_of, linked, locked, render
+from tools.generate.dependencies import OF_SDK, PAGE, licence_of, linked, locked, render
+from tools.release.bill_of_materials import with_copies, with_linked
 
 BILL: dict[str, Any] = {
     "metadata": {"component": {"bom-ref": "program"}},
@@ -46,20 +46,6 @@ def test_a_licence_is_found_wherever_the_metadata_have_it(fields: list[tuple[str
     for name, value in fields:
         about[name] = value
     assert licence_of(about) == licence
-
-
-def test_a_package_of_debian_without_a_licence_is_refused() -> None:
-    with pytest.raises(KeyError, match="libunknown"):
-        with_debian(BILL, "libunknown 1.0 unknown 1.0", "x86_64")
-
-
-def test_a_bill_of_materials_names_what_debian_brought_as_scanners_look_it_up() -> None:
-    bill = with_debian(BILL, "zlib1g 1:1.3+really1.3.1-1 zlib 1:1.3+really1.3.1-1\n", "aarch64")
-    url = "pkg:deb/debian/zlib1g@1%3A1.3%2Breally1.3.1-1?arch=arm64&distro=debian-13"
-    (_, added) = bill["components"]
-    assert (added["purl"], added["licenses"]) == (url, [{"expression": "Zlib"}])
-    assert {"ref": "program", "dependsOn": ["click", url]} in bill["dependencies"]
-    assert {"ref": url} in bill["dependencies"]
 
 
 def test_a_bill_with_the_oci_sdk_names_the_copies_inside_it_with_the_versions_of_their_files() -> None:

@@ -7,10 +7,9 @@ from pathlib import Path
 import promql_parser
 import pytest
 import yaml
-from tests.for_each import for_each
 from tests.recordings import is_frozen, load_unseen
-from tools.accuracy import mean_error, measure
-from tools.command_pages import output
+from tools.check.accuracy import mean_error, measure
+from tools.generate.command_pages import output
 
 from fss_exporter.catalogue import CATALOGUE
 from fss_exporter.cli.serve import ServeFlags
@@ -31,13 +30,13 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-@for_each("page", PAGES)
-def test_every_relative_link_leads_somewhere(page: Path) -> None:
-    links = re.findall(r"\]\((?!https?:|mailto:)([^)#\s]*)#?([^)\s]*)", page.read_text())
-    places = [((page.parent / link) if link else page, anchor) for link, anchor in links]
+def test_every_relative_link_leads_somewhere() -> None:
+    for page in PAGES:
+        links = re.findall(r"\]\((?!https?:|mailto:)([^)#\s]*)#?([^)\s]*)", page.read_text())
+        places = [((page.parent / link) if link else page, anchor) for link, anchor in links]
 
-    assert [place for place, _ in places if not place.exists()] == []
-    assert [(place, anchor) for place, anchor in places if anchor and anchor not in anchors(place)] == []
+        assert [place for place, _ in places if not place.exists()] == [], page
+        assert [(place, anchor) for place, anchor in places if anchor and anchor not in anchors(place)] == [], page
 
 
 def test_every_make_target_shown_exists() -> None:
@@ -69,7 +68,7 @@ def test_the_lines_of_output_are_what_the_command_above_them_finds() -> None:
     assert [line for line in shown if not re.search(pattern, line)] == []
 
 
-@for_each("query", blocks("promql"))
+@pytest.mark.parametrize("query", blocks("promql"))
 def test_every_query_parses(query: str) -> None:
     promql_parser.parse(query)
 
@@ -79,7 +78,8 @@ def test_the_configuration_shown_is_accepted(tmp_path: Path) -> None:
     path = tmp_path / "fss-exporter.yml"
     path.write_text(configuration)
 
-    assert [name for name in yaml.safe_load(rules)["rule_files"] if not (ROOT / name).is_file()] == []
+    written = [ROOT / name.removeprefix("/etc/fss-exporter/pack/") for name in yaml.safe_load(rules)["rule_files"]]
+    assert [path for path in written if not path.is_file()] == []
     assert load(path).latency_objectives
     assert yaml.safe_load(configuration)["limits"]["mount_targets"]["mt-home"] == {"iops": 80000}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 from tests.rules.pack import promtool
-from tools.services_page import BETWEEN, PAGE, with_table
+from tools.generate.services_page import BETWEEN, PAGE, with_table
 
 from fss_exporter.model.service_table import GB, SERVICES
 from fss_exporter.oci.iam import NEEDS

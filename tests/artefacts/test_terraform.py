@@ -3,14 +3,12 @@
 import re
 from pathlib import Path
 
-from oci.monitoring.models import AlarmOverride, CreateAlarmDetails
+from tests.prompt import ask
 
-from fss_exporter.model.limits import SHAPES
 from fss_exporter.oci.iam import NEEDS, statement
 from fss_exporter.oci.metric_table import BLOCK, LUSTRE
 
 MODULE = Path(__file__).parents[2] / "deploy" / "terraform"
-READ_ALARMS = sorted((MODULE.parents[1] / "mql" / "alarms").glob("fss-mount-target-read-*.json"))
 DOCTOR = {"ListRegionSubscriptions"}  # docs/commands/doctor.md
 ALARM_OPERATIONS = {"CreateAlarm", "UpdateAlarm", "DeleteAlarm", "GetAlarm", "ListAlarms", "PublishMessage"}
 OTHER_SERVICES = {
@@ -78,25 +76,6 @@ def test_no_statement_of_the_module_escapes_these_tests() -> None:
     )
 
 
-def test_the_alarm_resource_has_every_field_of_the_pack() -> None:
-    text = (MODULE / "main.tf").read_text()
-    resource = text[text.index('resource "oci_monitoring_alarm"') :]
-    fields, rule = resource.split("dynamic", 1)
-    written = set(re.findall(r"^\s+(\w+)\s+= ", fields, re.MULTILINE)) - {"for_each"}
-    assert written <= set(CreateAlarmDetails().attribute_map)
-    assert {"query", "severity", "pending_duration", "destinations", "freeform_tags", "body"} <= written
-    assert set(re.findall(r"^\s+(\w+)\s+= overrides", rule, re.MULTILINE)) == set(AlarmOverride().attribute_map)
-
-
-def test_the_module_types_no_list_of_shapes() -> None:
-    """The shapes are those of the files of alarms, which are made from the model."""
-    text = "".join((MODULE / name).read_text() for name in ("main.tf", "pack/main.tf"))
-    in_text = set(re.findall(r"hpmt-\d+", re.sub(r'description += ".*"', "", text)))
-
-    assert in_text == set()
-    assert {file.stem.removeprefix("fss-mount-target-read-") for file in READ_ALARMS} == set(SHAPES)
-
-
 def test_every_variable_is_described_and_used() -> None:
     text = (MODULE / "variables.tf").read_text()
     used = "".join((MODULE / name).read_text() for name in ("main.tf", "iam.tf", "outputs.tf"))
@@ -108,20 +87,23 @@ def test_every_variable_is_described_and_used() -> None:
 def test_the_readme_lists_every_file() -> None:
     readme = (MODULE / "README.md").read_text()
     listed = {
-        name
-        for line in readme.splitlines()
-        if line.startswith("|")
-        for name in re.findall(r"`([\w.]+(?:\.tf|/))`", line)
+        name for line in readme.splitlines() if line.startswith("|") for name in re.findall(r"`([\w.]+\.tf)`", line)
     }
-    assert listed == {path.name for path in MODULE.glob("*.tf")} | {"pack/"}
+    assert listed == {path.name for path in MODULE.glob("*.tf")}
+
+
+def test_the_example_gives_the_alarms_of_render_what_render_leaves_open() -> None:
+    example = (MODULE / "examples/one-compartment/main.tf").read_text()
+    rendered = ask("alarms", "render", "--compartment", "ocid1.compartment.oc1..a", "--output", "terraform").out
+    given = re.findall(r"^  (\w+) +=", example.partition('module "alarms" {')[2], re.MULTILINE)
+
+    assert given == ["source", *re.findall(r'^variable "(\w+)"', rendered, re.MULTILINE)]
 
 
 def test_the_example_gives_the_module_what_it_needs_and_reads_what_it_has() -> None:
     example = (MODULE / "examples/one-compartment/main.tf").read_text()
     given = set(
-        re.findall(
-            r"^  (\w+) +=", example.partition('module "mount_target_alarms" {')[2].partition("\n}\n")[0], re.MULTILINE
-        )
+        re.findall(r"^  (\w+) +=", example.partition('module "fss_exporter" {')[2].partition("\n}\n")[0], re.MULTILINE)
     )
     variables = dict(
         re.findall(r'^variable "(\w+)" \{\n(.*?)\n\}', (MODULE / "variables.tf").read_text(), re.DOTALL | re.MULTILINE)
@@ -130,5 +112,5 @@ def test_the_example_gives_the_module_what_it_needs_and_reads_what_it_has() -> N
 
     assert given - {"source"} <= variables.keys()
     assert {name for name, body in variables.items() if "default" not in body} <= given
-    assert set(re.findall(r"module\.mount_target_alarms\.(\w+)", example)) <= outputs
+    assert set(re.findall(r"module\.fss_exporter\.(\w+)", example)) <= outputs
     assert set(re.findall(r"\bvar\.(\w+)", example)) == set(re.findall(r'^variable "(\w+)"', example, re.MULTILINE))

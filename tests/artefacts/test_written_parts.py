@@ -1,7 +1,7 @@
 """Tools write a part of a page between marks, and a page without the marks is no page of theirs."""
 
 import pytest
-from tools.written_part import rewritten
+from tools.generate.written_part import rewritten
 
 
 def test_only_the_part_between_the_marks_changes() -> None:

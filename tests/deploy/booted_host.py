@@ -1,4 +1,4 @@
-"""A Debian with a running systemd, in namespaces of its own (tools/boot-tree)."""
+"""A Debian with a running systemd, in namespaces of its own (tools/check/boot-tree)."""
 
 import subprocess
 from collections.abc import Iterator
@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.exposition_text import families_of
 from tests.processes import wait_for
 
 ROOT = Path(__file__).parents[2]
@@ -52,9 +53,12 @@ class BootedHost:
         return self.tried("systemctl", "is-enabled", unit).stdout.strip() == "enabled"
 
     def page(self, url: str = "http://127.0.0.1:10949/metrics", *flags: str) -> str:
-        """Return a page of the host. Empty if nothing answers."""
+        """Return a page of metrics of the host, read strictly first. Empty if nothing answers."""
         command = self.near("curl", "--silent", "--show-error", "--fail", "--max-time", "60", *flags, url)
-        return subprocess.run(command, capture_output=True, text=True, check=False).stdout
+        page = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+        if page:
+            families_of(page)
+        return page
 
     def journal(self, unit: str, *flags: str) -> str:
         """Return the lines of the program of a unit, without those of systemd about the unit."""
@@ -67,7 +71,9 @@ def booted(root: Path, log: Path) -> Iterator[BootedHost]:
     """Boot a file tree. The system is gone when the block ends."""
     with (
         log.open("wb") as output,
-        subprocess.Popen(["unshare", "--net", ROOT / "tools/boot-tree", root], stdout=output, stderr=output) as outer,
+        subprocess.Popen(
+            ["unshare", "--net", ROOT / "tools/check/boot-tree", root], stdout=output, stderr=output
+        ) as outer,
     ):
         children = Path(f"/proc/{outer.pid}/task/{outer.pid}/children")
 

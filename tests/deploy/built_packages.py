@@ -21,13 +21,13 @@ def copy_of_the_project(folder: Path) -> Path:
     return folder / "fss-exporter"
 
 
-def build(scratch: Path, *wanted: tuple[str, str]) -> Path:
-    """Build a deb and an rpm for each edition and Python, such as `("agent", "host")`. Return their folder."""
+def build(scratch: Path, *editions: str) -> Path:
+    """Build a deb and an rpm for each edition. Return their folder."""
     for command in ("dpkg-deb", "rpmbuild"):
         require(command, "dpkg rpm")
     source = copy_of_the_project(scratch)
-    for edition, python in wanted:
-        tool = [str(source / "tools/package"), edition, python]
+    for edition in editions:
+        tool = [str(source / "tools/release/package"), edition]
         environment = os.environ | {"UNCOMPRESSED": "1"}
         done = subprocess.run(tool, env=environment, capture_output=True, text=True, check=False, timeout=BUILD_SECONDS)
         assert done.returncode == 0, f"{tool}\n{done.stdout}{done.stderr}"

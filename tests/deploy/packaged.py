@@ -8,7 +8,7 @@ PACKAGES = [ROOT / name for name in ("exporter/fss_exporter", "exporter/fss_kern
 
 
 def packaged_files() -> set[str]:
-    """Paths as in the wheel. Of the documents, those are packed that an exporter serves."""
+    """Paths as in the wheel. Of the documents, the pages are packed, and no pictures."""
     return {
         str((Path(folder) / name).relative_to(package.parent))
         for package in PACKAGES

@@ -60,7 +60,7 @@ def test_prometheus_and_grafana_load_rules_and_dashboards_whose_links_open_on_th
 
     rules = "".join(path.read_text() for path in (tmp_path / "rules").glob("*.yml"))
     assert "runbook_url: http://127.0.0.1:10949/runbook#fss" in rules
-    assert "runbook_url: docs/" not in rules
+    assert "dashboard_url: http://127.0.0.1:3000/d/fss-fleet" in rules
     for rule_file in yaml.safe_load((COMPOSE / "prometheus.yml").read_text())["rule_files"]:
         assert (tmp_path / str(rule_file).removeprefix("pack/")).is_file()
     for name in ("prometheus", "grafana"):

@@ -10,7 +10,7 @@ import pytest
 from tests.fss_exporter.web.certificates import Authority
 from tests.processes import process, require, wait_for
 
-CHECK = Path(__file__).parents[2] / "tools/healthcheck.py"
+CHECK = Path(__file__).parents[2] / "tools/release/healthcheck.py"
 
 TLS = "tls_server_config:\n  cert_file: server.crt\n  key_file: server.key\n"
 MUTUAL = TLS + "  client_auth_type: RequireAndVerifyClientCert\n  client_ca_file: ca.crt\n"

@@ -4,7 +4,7 @@ import runpy
 from pathlib import Path
 from typing import Any
 
-HOST: dict[str, Any] = runpy.run_path(str(Path(__file__).parents[2] / "tools/host_pip.py"))
+HOST: dict[str, Any] = runpy.run_path(str(Path(__file__).parents[2] / "tools/release/host_pip.py"))
 
 
 def test_a_machine_without_settings_of_pip_adds_nothing(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The files that .dockerignore lets through are enough for the Dockerfile and for the build backend of the wheel."""
+"""The files that .dockerignore lets through are enough for the Dockerfile and for the wheel."""
 
 import re
 import runpy
@@ -13,7 +13,7 @@ import pytest
 from tests.deploy.packaged import packaged_files
 
 ROOT = Path(__file__).parents[2]
-STAMP: dict[str, Any] = runpy.run_path(str(ROOT / "tools/stamp.py"))
+STAMP: dict[str, Any] = runpy.run_path(str(ROOT / "tools/release/stamp.py"))
 EVERYWHERE = "**/"
 
 

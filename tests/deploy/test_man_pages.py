@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 from click_man.core import write_man_pages
-from tools.man_pages import with_all_commands
+from tools.generate.man_pages import with_all_commands
 
 from fss_exporter.cli.main import COMMANDS, cli
 

@@ -12,11 +12,10 @@ PACKAGE = Path(__file__).parents[2] / "deploy/package"
 
 @pytest.mark.parametrize(("command", "is_ignored"), [("serve", True), ("iostat", False)])
 def test_a_reload_while_python_starts_does_not_end_the_exporter(tmp_path: Path, command: str, is_ignored: bool) -> None:
-    python = tmp_path / "python/bin/python3"
-    python.parent.mkdir(parents=True)
+    python = tmp_path / "python3.12"
     python.write_text("#!/bin/sh\nexec grep SigIgn /proc/self/status\n")
     python.chmod(0o755)
-    launcher = (PACKAGE / "fss-exporter").read_text().replace("/usr/lib/fss-exporter", str(tmp_path))
+    launcher = (PACKAGE / "fss-exporter").read_text().replace("/usr/bin/python", f"{tmp_path}/python")
     started = [
         "env",
         "--default-signal=HUP",
@@ -50,7 +49,7 @@ def test_the_packages_enter_the_program_by_the_door_of_the_script(tmp_path: Path
 def test_a_wheelhouse_refuses_a_python_that_it_has_no_wheels_for_and_names_one(
     tmp_path: Path, version: tuple[int, int], is_taken: bool
 ) -> None:
-    tool = (PACKAGE.parents[1] / "tools/wheelhouse").read_text()
+    tool = (PACKAGE.parents[1] / "tools/release/wheelhouse").read_text()
     script = tool.partition("<<'SCRIPT'\n")[2].partition("\nSCRIPT\n")[0]
     (tmp_path / "install").write_text(script)
     stand_in = tmp_path / "python3"

@@ -25,7 +25,9 @@ VERSION = fss_exporter.__version__
 
 
 def test_the_documents_name_the_version_of_the_package() -> None:
-    changelog = re.findall(r"^## ([\d.]+) \(\d{4}-\d\d-\d\d\)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    changelog = re.findall(
+        r"^## ([\d.]+) \((?:unreleased|\d{4}-\d\d-\d\d)\)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE
+    )
     images = re.findall(r"fss-exporter-(?:agent|poller):([\d.]+)", (ROOT / "docs/install.md").read_text())
     assert changelog[0] == VERSION
     assert set(images) == {VERSION}
@@ -68,7 +70,7 @@ def name_of(requirement: str) -> str:
     return name[0].lower().replace("_", "-")
 
 
-STAMP: dict[str, Any] = runpy.run_path(str(ROOT / "tools/stamp.py"))
+STAMP: dict[str, Any] = runpy.run_path(str(ROOT / "tools/release/stamp.py"))
 FACTS = {
     "REVISION": "0123456789ab",
     "RUNBOOK_URL": "https://example.com/fss/docs/runbook.md",
@@ -101,7 +103,7 @@ def test_a_registry_without_images_is_refused_because_the_chart_would_pull_no_di
 
 
 def test_a_folder_without_a_layout_is_refused_with_the_command_that_makes_it(stamped: Path) -> None:
-    with pytest.raises(SystemExit, match=r"run IMAGES=.* tools/image first"):
+    with pytest.raises(SystemExit, match=r"run IMAGES=.* tools/release/image first"):
         STAMP["stamp"](stamped, FACTS | {"IMAGES": str(stamped / "nowhere")})
 
 
@@ -112,18 +114,25 @@ def test_a_layout_with_two_images_is_refused(stamped: Path, facts: dict[str, str
         STAMP["stamp"](stamped, facts)
 
 
-def notes(version: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([ROOT / "tools/release-notes", version], capture_output=True, text=True, check=False)
+@pytest.mark.parametrize("heading", ["## 9.9.9 (2026-11-24)", "## 0.1.0 (unreleased)", ""])
+def test_a_version_without_an_entry_that_has_a_date_has_no_release_notes(tmp_path: Path, heading: str) -> None:
+    done = notes(tmp_path, f"# Changelog\n\n{heading}\n\n- One.\n")
+    assert done.returncode == 2
+    assert "CHANGELOG.md has no entry with a date for 0.1.0" in done.stderr
 
 
-def test_a_version_without_an_entry_in_the_changelog_has_no_release_notes() -> None:
-    assert notes("0.0.9").returncode == 2
-    assert "CHANGELOG.md has no entry for 0.0.9" in notes("0.0.9").stderr
+def test_the_release_notes_are_the_entry_of_the_version_and_nothing_else(tmp_path: Path) -> None:
+    entries = "## 0.2.0 (2026-12-24)\n\n- Two.\n\n## 0.1.0 (2026-11-24)\n\n- One.\n\n## 0.0.9 (2026-10-24)\n\n- None.\n"
+    assert notes(tmp_path, entries).stdout == "\n- One.\n\n"
 
 
-def test_the_release_notes_are_the_entry_of_the_version_and_nothing_else() -> None:
-    entries = re.split(r"^## .*\n", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)
-    assert notes(VERSION).stdout == entries[1]
+def notes(folder: Path, changelog: str) -> subprocess.CompletedProcess[str]:
+    (folder / "tools/release").mkdir(parents=True)
+    shutil.copy(ROOT / "tools/release/release-notes", folder / "tools/release")
+    (folder / "CHANGELOG.md").write_text(changelog)
+    return subprocess.run(
+        [folder / "tools/release/release-notes", "0.1.0"], capture_output=True, text=True, check=False
+    )
 
 
 def test_a_release_writes_its_registry_digests_and_runbook_into_the_chart(stamped: Path, facts: dict[str, str]) -> None:

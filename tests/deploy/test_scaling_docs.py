@@ -12,7 +12,7 @@ import pytest
 import yaml
 from tests.local_server import Quiet, serving
 from tests.processes import PATIENCE_S, exporter, get, wait_for
-from tools import call_budget, series_lists
+from tools.generate import call_budget, series_lists
 
 from fss_exporter.settings import load
 from fss_toolbox.cli.assets import write
@@ -171,7 +171,7 @@ def cell(address: str, folder: Path) -> Iterator[None]:
 
 
 def test_a_real_prometheus_scrapes_clients_and_writes_to_the_centre(tmp_path: Path) -> None:
-    """A cell with its rules. tests/e2e/test_collecting.py has agent mode."""
+    """A cell with its rules. tests/e2e/with_collecting.py has agent mode."""
     with (
         exporter_and_centre() as (address, written),
         cell(address, tmp_path / "cell"),

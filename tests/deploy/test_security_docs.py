@@ -85,19 +85,3 @@ def test_workload_identity_has_the_documented_condition() -> None:
     condition = re.search(r"^where all \{(.*)\}$", DOC.read_text(), flags=re.MULTILINE)
     assert condition
     assert condition[1] in statement("ListFileSystems", "workload_identity")
-
-
-PROMISES = re.findall(r"^\| (.+?) \| (`tests/.+`) \|$", (DOC.parent / "promises.md").read_text("utf-8"), re.MULTILINE)
-
-
-@pytest.mark.parametrize(("promise", "tried_by"), PROMISES)
-def test_a_promise_stands_on_the_page_and_a_test_tries_it(promise: str, tried_by: str) -> None:
-    assert " ".join(promise.split()) in " ".join(DOC.read_text("utf-8").split())
-    for place in tried_by.split(", "):
-        path, _, name = place.strip("`").partition("::")
-        assert re.search(rf"^\s*def {name}\(", (DOC.parents[1] / path).read_text("utf-8"), re.MULTILINE), place
-
-
-def test_the_page_of_promises_has_no_other_rows() -> None:
-    rows = [line for line in (DOC.parent / "promises.md").read_text("utf-8").splitlines() if line.startswith("|")]
-    assert len(rows) == len(PROMISES) + 2 > 10

@@ -53,7 +53,11 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 
 
 def test_prometheus_evaluates_every_rule_on_what_the_demo_serves(stack: Stack) -> None:
-    wait_for(lambda: stack.prometheus.query("mount_target:fss_utilisation:ratio"), "the share of each ceiling", ALERT_S)
+    wait_for(
+        lambda: stack.prometheus.query("mount_target_resource:fss_utilisation:ratio"),
+        "the share of each ceiling",
+        ALERT_S,
+    )
     groups = json.loads(get(f"{stack.prometheus.url}/api/v1/rules"))["data"]["groups"]
     assert {Path(group["file"]).name for group in groups} == {
         Path(name).name for name in yaml.safe_load((COMPOSE / "prometheus.yml").read_text())["rule_files"]

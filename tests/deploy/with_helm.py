@@ -1,8 +1,10 @@
 """Part of `make deploy-check`: what the chart renders from the values of its folder `ci`, and from others.
 
-Not among the default tests: helm is no Debian package, and `tools/chart-tools` cannot build it everywhere.
+Not among the default tests: helm is no Debian package, and `tools/check/chart-tools` cannot build it everywhere.
 """
 
+import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +20,7 @@ CHART = ROOT / "deploy/helm/fss-exporter"
 MANIFESTS = ROOT / "deploy/kubernetes"
 TOOLS = ROOT / ".tools"
 HELM = TOOLS / "bin/helm"
-OLDEST, NEWEST = "1.27.0", "1.37.0"  # the releases of Kubernetes whose schemas `tools/chart-tools` fetches
+OLDEST, NEWEST = "1.27.0", "1.37.0"  # the releases of Kubernetes whose schemas `tools/check/chart-tools` fetches
 
 SETS = sorted(CHART.glob("ci/*-values.yaml"))
 IMAGES = {"image": {"registry": "registry.example.com/team"}}
@@ -307,10 +309,14 @@ def test_a_cluster_with_the_operator_gets_its_objects_without_a_setting(tmp_path
     assert {document["kind"] for document in rendered} >= OPERATOR_KINDS
 
 
-def test_the_dashboards_have_the_label_that_the_sidecar_of_grafana_looks_for(tmp_path: Path) -> None:
+def test_the_dashboards_have_the_label_that_the_sidecar_of_grafana_looks_for_and_no_indentation(tmp_path: Path) -> None:
+    """`kubectl apply` and Argo CD keep a copy of each ConfigMap in an annotation, which has little room."""
     maps = [document for document in documents(tmp_path, {}) if "-dashboard-" in document["metadata"]["name"]]
-    assert len(maps) == len(list((CHART / "files/dashboards").glob("*.json")))
     assert {document["metadata"]["labels"]["grafana_dashboard"] for document in maps} == {"1"}
+    given = {name: text for document in maps for name, text in document["data"].items()}
+    files = {path.name: json.loads(path.read_text()) for path in (CHART / "files/dashboards").glob("*.json")}
+    assert {name: json.loads(text) for name, text in given.items()} == files
+    assert not any("\n" in text for text in given.values())
 
 
 @pytest.mark.parametrize("component", ["agent", "poller"])
@@ -331,17 +337,18 @@ def test_the_objects_of_the_operator_can_be_demanded(tmp_path: Path) -> None:
     assert kinds(tmp_path, values) >= OPERATOR_KINDS
 
 
-def test_links_to_the_runbook_get_the_given_base(tmp_path: Path) -> None:
-    values = {"prometheusRule": {"enabled": True}, "runbookUrl": "https://wiki.example.com/fss"}
-    rules = [document for document in documents(tmp_path, values) if document["kind"] == "PrometheusRule"]
-    links = {
-        rule["annotations"]["runbook_url"].partition("#")[0]
-        for document in rules
-        for group in document["spec"]["groups"]
-        for rule in group["rules"]
-        if "alert" in rule
-    }
-    assert links == {"https://wiki.example.com/fss"}
+def test_the_links_of_alerts_get_the_given_bases_and_are_left_out_without(tmp_path: Path) -> None:
+    bases = {"runbookUrl": "https://wiki.example.com/fss", "grafanaUrl": "https://grafana.example.com"}
+
+    def annotations(values: dict[str, object]) -> list[dict[str, str]]:
+        rules = documents(tmp_path, {"prometheusRule": {"enabled": True}, **values})
+        groups = [group for rule in rules if rule["kind"] == "PrometheusRule" for group in rule["spec"]["groups"]]
+        return [rule["annotations"] for group in groups for rule in group["rules"] if "alert" in rule]
+
+    for alert in annotations({**bases}):
+        assert alert["runbook_url"].startswith("https://wiki.example.com/fss#")
+        assert re.match(r"https://grafana\.example\.com(/d/|\{\{)", alert["dashboard_url"])
+    assert {frozenset(alert) for alert in annotations({})} == {frozenset({"summary", "description"})}
 
 
 def test_a_secret_can_be_mounted_and_named(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`make image-check`: both images, as built by `tools/image`, inspected and started as they are meant to run.
+"""`make image-check`: both images, as built by `tools/release/image`, inspected and started as they are meant to run.
 
 Not among the default tests: mounting an image takes root, building one takes minutes. `IMAGE_TAG` is the tag of the images,
 `IMAGE_BASE` the image they were built on, `TEST_PACKAGES` the folder of pytest for their architecture, where it is another one.
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.exposition_text import families_of
 from tests.processes import require
 
 import fss_exporter
@@ -64,13 +65,20 @@ page, end = "", time.monotonic() + 60
 while time.monotonic() < end and not all(text in page for text in TEXTS):
     time.sleep(0.1)
     page = urllib.request.urlopen("http://127.0.0.1:10949/metrics").read().decode()
-print(page)
+print('-- page', page, '-- end', sep='\\n')
 PY"""
 
 
 def scraped(*texts: str) -> str:
     """A script that prints /metrics once all texts stand there. The first collection or poll ends some time after the start."""
     return SCRAPED.replace("TEXTS", repr(texts))
+
+
+def page_in(printed: str) -> str:
+    """The page among what was printed, read strictly first."""
+    page = printed.partition("-- page\n")[2].partition("\n-- end\n")[0]
+    families_of(page)
+    return page
 
 
 def buildah(*arguments: str) -> str:
@@ -231,23 +239,20 @@ def test_the_agent_holds_neither_the_sdk_nor_the_demos_server(agent: Image) -> N
 
 def test_the_agent_reads_process_1_as_root_without_capabilities(agent: Image) -> None:
     scrape = scraped('fss_collector_success{collector="nfs"} 1.0')
-    metrics = agent.served("fss-exporter serve --log.level=warn", scrape, uid=0, host_processes=True)
+    metrics = page_in(agent.served("fss-exporter serve --log.level=warn", scrape, uid=0, host_processes=True))
     assert 'fss_collector_success{collector="nfs"} 1.0' in metrics
 
 
 def test_the_poller_polls_the_demo_region_inside(poller: Image) -> None:
     """The region, a poller with what was kept of the SDK, and what a scrape of it shows, on loopback alone."""
     scrape = scraped("\nfss_oci_poll_success{", 'fss_mount_target_info{address="10.', "\nfss_mount_target_iops{")
-    metrics = poller.served("fss-exporter demo --listen-address=127.0.0.1:10949", scrape, scratch=True)
+    metrics = page_in(poller.served("fss-exporter demo --listen-address=127.0.0.1:10949", scrape, scratch=True))
     assert re.search(r"^fss_oci_poll_success\{.*\} 1\.0$", metrics, flags=re.MULTILINE)
     assert "\nfss_mount_target_iops{" in metrics
 
 
 def test_the_pollers_tests_pass_with_what_was_kept_of_the_sdk(poller: Image) -> None:
-    """The tests are the checkout's, pytest that of its environment; exporter and SDK are the image's.
-
-    Left out are those that compare our small client with the generated ones: those are what the image does without.
-    """
+    """The tests are the checkout's, pytest that of its environment; exporter and SDK are the image's."""
     tests = EMULATED_OCI_TESTS if "TEST_PACKAGES" in os.environ else [OCI_TESTS]
     done = poller.run(
         f"""cd /mnt; HYPOTHESIS_STORAGE_DIRECTORY=/tmp/hypothesis python - <<'PY'
@@ -256,7 +261,7 @@ import fss_exporter, oci
 assert fss_exporter.__file__.startswith('/opt/') and oci.__file__.startswith('/opt/')
 sys.path.append('/srv')
 import pytest
-sys.exit(pytest.main(['-p', 'no:cacheprovider', '-p', 'no:randomly', '-k', 'not generated_client', *{[str(path) for path in tests]}]))
+sys.exit(pytest.main(['-p', 'no:cacheprovider', '-p', 'no:randomly', *{[str(path) for path in tests]}]))
 PY""",
         scratch=True,
         timeout_s=1200,

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from tests.deploy.built_packages import BUILD_SECONDS, build, copy_of_the_project
 from tests.processes import get, process, require, wait_for
-from tools.dependencies import OF_DEBIAN
 
 import fss_exporter
 
@@ -43,8 +42,8 @@ def run(*command: str | Path, **environment: str) -> str:
 
 @pytest.fixture(scope="module")
 def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with all packages of the agent, built from a copy of the project."""
-    return build(tmp_path_factory.mktemp("source"), ("agent", "host"), ("agent", "own"))
+    """A folder with the packages of the agent, built from a copy of the project."""
+    return build(tmp_path_factory.mktemp("source"), "agent")
 
 
 @pytest.fixture(scope="module")
@@ -111,32 +110,12 @@ def test_a_host_without_dpkg_builds_the_rpm_and_says_that_there_is_no_deb(tmp_pa
             if not program.name.startswith(("apt", "dpkg")) and not link.is_symlink():
                 link.symlink_to(program)
     source = copy_of_the_project(tmp_path)
-    command = [str(source / "tools/package"), "agent", "host"]
+    command = [str(source / "tools/release/package"), "agent"]
     environment = os.environ | {"PATH": str(tmp_path / "bin"), "UNCOMPRESSED": "1"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=BUILD_SECONDS)
     assert done.returncode == 0, done.stderr
     assert [path.suffix for path in (source / "dist").iterdir()] == [".rpm"]
     assert "no deb" in done.stderr
-
-
-def test_the_packages_with_a_python_of_their_own_need_nothing(packages: Path) -> None:
-    (own_deb,) = packages.glob("fss-exporter-agent-with-python_*.deb")
-    (own_rpm,) = packages.glob("fss-exporter-agent-with-python-*.rpm")
-    assert run("dpkg-deb", "--field", own_deb, "Depends").strip() == ""
-    assert required(own_rpm) == []
-
-
-def test_what_debian_brought_stands_in_the_page_of_licences_and_has_its_licence_with_it(
-    packages: Path, tmp_path: Path
-) -> None:
-    (archive,) = packages.glob("fss-exporter-agent-with-python-*.tar.gz")
-    run("tar", "-C", tmp_path, "-xzf", archive)
-    python = tmp_path / "usr/lib/fss-exporter/python"
-    brought = {line.split()[0] for line in (python / "PACKAGES").read_text().splitlines()}
-    texts = {path.name: path.read_text() for path in (python / "licences").rglob("*") if path.is_file()}
-    assert brought == OF_DEBIAN.keys()
-    assert brought <= texts.keys()
-    assert "GNU LESSER GENERAL PUBLIC LICENSE" in texts["LGPL-2.1"]
 
 
 def test_compiled_modules_of_every_version_need_no_newer_c_library_than_enterprise_linux_8(
@@ -183,19 +162,6 @@ def test_a_purge_takes_the_settings_of_its_own_edition_and_no_others(deb: Path, 
     assert left_of_the_package(scratch) == kept
 
 
-def test_a_purge_leaves_the_settings_of_a_package_with_its_own_python_that_took_the_place(
-    deb: Path, packages: Path, scratch: Path
-) -> None:
-    (own,) = packages.glob("fss-exporter-agent-with-python_*.deb")
-    dpkg(scratch, "--install", deb)
-    (scratch / "etc/fss-exporter/agent.yml").touch()
-    dpkg(scratch, "--remove", "fss-exporter-agent")
-    dpkg(scratch, "--install", own)
-    dpkg(scratch, "--purge", "fss-exporter-agent")
-    assert is_on(scratch)
-    assert {SETTINGS, "etc/fss-exporter/agent.yml"} <= left_of_the_package(scratch)
-
-
 def test_the_first_installation_switches_the_agent_on_and_removed_and_installed_again_it_is_on(
     deb: Path, scratch: Path
 ) -> None:
@@ -213,25 +179,6 @@ def test_an_agent_that_was_switched_off_stays_off_over_an_upgrade(deb: Path, scr
     assert not is_on(scratch)
 
 
-def test_the_archive_runs_in_a_root_folder_with_nothing_else_in_it(packages: Path, tmp_path: Path) -> None:
-    """No C library, no shell, no Python: whatever the host is, it has more."""
-    (archive,) = packages.glob("fss-exporter-agent-with-python-*.tar.gz")
-    run("tar", "-C", tmp_path, "-xzf", archive)
-    program = ("/usr/lib/fss-exporter/python/bin/python3", "-I", "/usr/lib/fss-exporter/run.py")
-    for folder in ("proc", "dev"):
-        (tmp_path / folder).mkdir()
-    bare = 'mount --rbind /proc "$0/proc" && mount --rbind /dev "$0/dev" && exec chroot "$0" "$@"'
-    chroot = ("unshare", "--map-root-user", "--mount", "sh", "-c", bare, str(tmp_path))
-
-    assert run(*chroot, *program, "--version").split()[-1] == VERSION
-    log = tmp_path / "agent.log"
-    with process([*chroot, *program, "serve", "--path.pid=self", "--web.listen-address=127.0.0.1:0"], log):
-        url, *_ = wait_for(
-            lambda: re.findall(r"http://[\d.:]+/metrics", log.read_text()), f"a listening agent, see {log}"
-        )
-        wait_for(lambda: 'fss_collector_success{collector="nfs"} 1.0' in get(url), "the first reading")
-
-
 def test_the_deb_holds_units_manual_and_completion(deb: Path, scratch: Path) -> None:
     dpkg(scratch, "--unpack", deb)
 
@@ -239,8 +186,8 @@ def test_the_deb_holds_units_manual_and_completion(deb: Path, scratch: Path) -> 
         unit = (scratch / "usr/lib/systemd/system" / shipped.name).read_text()
         assert unit == shipped.read_text().replace("/opt/fss-exporter/bin/fss-exporter", "/usr/bin/fss-exporter")
     pages = {path.name for path in (scratch / "usr/share/man/man1").iterdir()}
-    commands = run(require("fss-exporter", "this project"), "--help").partition("Commands:")[2].split("\n  ")
-    expected = {line.split()[0] for line in commands if line.strip() and not line.startswith(" ")}
+    told = run(require("fss-exporter", "this project"), "--help")
+    expected = set(re.findall(r"^  ([a-z]+) +[A-Z]", told, re.MULTILINE))  # options begin with a dash
     assert {f"fss-exporter-{name}.1.gz" for name in expected} <= pages
     assert expected
     for shell in (

@@ -1,4 +1,4 @@
-"""Part of `make rehearse`: images and chart, as tools/publish pushes them to a registry. The registry of Debian runs on loopback."""
+"""Part of `make rehearse`: images and chart, as tools/release/publish pushes them to a registry. The registry of Debian runs on loopback."""
 
 import gzip
 import hashlib
@@ -19,7 +19,7 @@ import fss_exporter
 
 ROOT = Path(__file__).parents[2]
 VERSION = fss_exporter.__version__
-STAMP: dict[str, Any] = runpy.run_path(str(ROOT / "tools/stamp.py"))
+STAMP: dict[str, Any] = runpy.run_path(str(ROOT / "tools/release/stamp.py"))
 
 
 def blob(layout: Path, content: bytes, media_type: str, **more: object) -> dict[str, object]:
@@ -63,7 +63,7 @@ def pack(checkout: Path, folder: Path) -> None:
 
 @pytest.fixture
 def release(tmp_path: Path) -> Path:
-    """A checkout of the files that tools/publish reads, with two small images in layouts and a chart that names them."""
+    """A checkout of the files that tools/release/publish reads, with two small images in layouts and a chart that names them."""
     checkout = tmp_path / "checkout"
     checkout.mkdir()
     for name in ("tools", ".tools"):
@@ -94,9 +94,9 @@ def registry(tmp_path: Path) -> Iterator[str]:
 
 
 def publish(release: Path, registry: str) -> subprocess.CompletedProcess[str]:
-    """Run tools/publish as the workflow does."""
+    """Run tools/release/publish as the workflow does."""
     environment = os.environ | {"IMAGES": str(release / "images"), "PLAIN_HTTP": "1", "HOME": str(release)}
-    command = (release / "tools/publish", f"{registry}/team")
+    command = (release / "tools/release/publish", f"{registry}/team")
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
 
 

@@ -31,7 +31,7 @@ USER = "basic_auth_users:\n  me: $2b$04$nIEjzBPwmMlcaTTmFjw5aeTGsyWx8hJtXqibmKpP
 @pytest.fixture(scope="module")
 def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the packages of agent and poller."""
-    return build(tmp_path_factory.mktemp("source"), ("agent", "host"), ("poller", "host"))
+    return build(tmp_path_factory.mktemp("source"), "agent", "poller")
 
 
 @pytest.fixture
@@ -78,8 +78,11 @@ class TestPackages:
         self, host: BootedHost, packages: Path
     ) -> None:
         host.write("/etc/fss-exporter/agent.yml", COST)
+        host.write("/etc/fstab", "10.0.0.1:/a /mnt/gone nfs nofail 0 0\n")
         assert install(host, packages, "agent").returncode == 0
-        assert "fss_cost_model_info{" in wait_for(host.page, "the agent"), "agent.yml is read"
+        page = wait_for(host.page, "the agent")
+        assert "fss_cost_model_info{" in page, "agent.yml is read"
+        assert 'fss_nfs_fstab_missing_mounts{mount_point="/mnt/gone"} 1' in page
 
         host.write("/etc/fss-exporter/agent.yml", "rubbish: 1\n")
         host.run("systemctl", "reload", AGENT)

@@ -1,27 +1,18 @@
-"""`make test-terraform`: the real terraform formats what is rendered, and plans the alarms of the module's pack.
+"""`make test-terraform`: the real terraform formats the module and what is rendered.
 
 Not among the default tests: terraform is no Debian package. `TERRAFORM` is its path. No provider is needed, and none is downloaded.
 """
 
-import json
 import os
 import re
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.fss_toolbox.plan.test_placed_lines import fleet
 from tests.prompt import ROOT, ask
 
-from fss_exporter.model.limits import SHAPES
-from fss_toolbox import mql
-from fss_toolbox.alarms import pack
-from fss_toolbox.alarms.desired import AlarmScope, Estate, Target, desired
 from fss_toolbox.plan.placed_lines import terraform as terraform_of
-
-PACK = pack.load(ROOT / "mql" / "templates" / "alarms")
-FIRST, SECOND, THIRD = (f"ocid1.mounttarget.oc1_fra.{name}" for name in ("first", "second", "third"))
 
 
 def terraform(*arguments: str, folder: Path, **environment: str) -> str:
@@ -42,11 +33,20 @@ def test_the_module_is_formatted() -> None:
 
 @pytest.mark.parametrize(
     "flags",
-    [[], ["--compartment", "ocid1.compartment.oc1..storage", "--mount-target", f"{FIRST}=hpmt-20", "--published"]],
+    [
+        [],
+        [
+            "--compartment",
+            "ocid1.compartment.oc1..storage",
+            "--mount-target",
+            "ocid1.mounttarget.oc1_fra.first=hpmt-20",
+            "--published",
+        ],
+    ],
     ids=["with placeholders", "filled in"],
 )
 def test_terraform_fmt_leaves_the_rendered_file_alone(tmp_path: Path, flags: list[str]) -> None:
-    assert ask("alarms", "render", "--format", "terraform", "--output", tmp_path, *flags).code == 0
+    assert ask("alarms", "render", "--output", "terraform", "--out", tmp_path, *flags).code == 0
     assert terraform("fmt", "-check", folder=tmp_path) == ""
 
 
@@ -81,51 +81,3 @@ def test_terraform_finds_every_name_that_the_lines_of_a_placement_refer_to(tmp_p
     (tmp_path / "placement.tf").write_text(with_no_provider(text.replace('"new_1"', '"new_2"')))
     with pytest.raises(AssertionError, match="Reference to undeclared resource"):
         terraform("validate", "-no-color", folder=tmp_path)
-
-
-def planned(tmp_path: Path, **variables: Any) -> dict[str, Any]:
-    """The pack's output as terraform plans it."""
-    folder = ROOT / "deploy" / "terraform" / "pack"
-    values = tmp_path / "values.tfvars.json"
-    values.write_text(json.dumps(variables))
-    data = {"TF_DATA_DIR": str(tmp_path / "data")}
-    terraform("init", "-backend=false", folder=folder, **data)
-    plan = tmp_path / "plan"
-    terraform("plan", f"-var-file={values}", f"-out={plan}", f"-state={tmp_path / 'state'}", folder=folder, **data)
-    shown = json.loads(terraform("show", "-json", str(plan), folder=folder, **data))
-    alarms: dict[str, Any] = shown["planned_values"]["outputs"]["alarms"]["value"]
-    return alarms
-
-
-LEFT_TO_THE_CALLER = ("compartmentId", "metricCompartmentId", "metricCompartmentIdInSubtree", "destinations")
-
-
-def comparable(body: dict[str, Any]) -> dict[str, Any]:
-    """Without what the caller fills in, and with queries as trees, one alternative being an equality."""
-    kept = {name: value for name, value in body.items() if name not in LEFT_TO_THE_CALLER}
-    for rule in (kept, *kept.get("overrides", ())):
-        rule["query"] = mql.parse(rule["query"].replace('resourceId =~ "', 'resourceId = "'))
-    return kept
-
-
-@pytest.mark.parametrize(
-    ("shapes", "published"),
-    [
-        ({}, False),
-        ({FIRST: "standard", SECOND: "standard"}, True),
-        ({FIRST: "standard", SECOND: "standard", THIRD: "hpmt-40"}, False),
-        ({FIRST: "hpmt-20", SECOND: "hpmt-80"}, True),
-    ],
-)
-def test_the_module_wants_the_same_alarms_as_the_provisioner(
-    tmp_path: Path, shapes: dict[str, str], published: bool
-) -> None:
-    by_shape: dict[str, list[str]] = {}
-    for ocid, shape in shapes.items():
-        by_shape.setdefault(shape, []).append(ocid)
-    answer = planned(tmp_path, mount_targets=by_shape, published=published, name="prod")
-    targets = [Target(ocid, shape, SHAPES[shape].limits) for ocid, shape in shapes.items()]
-    wanted = desired(PACK, AlarmScope("", "", (), name="prod"), Estate(targets, published=published))
-    assert {key: comparable(body) for key, body in answer.items()} == {
-        alarm.key: comparable(json.loads(json.dumps(alarm.body))) for alarm in wanted
-    }

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from lab.pictures.answers import Prometheus
-from lab.pictures.scenes import scenes
+from lab.pictures.scenes import busiest_mount_target, scenes
 from tests.dashboards.reasons import EMPTY, Shown, true_reasons
 from tests.processes import demo, prometheus, wait_for
 from tests.rules.pack import ROOT
@@ -26,7 +26,8 @@ _PATIENCE_S = 300
 def shown_now(server: Prometheus) -> Shown:
     now = time.time()
     shipped = [json.loads(path.read_text("utf-8")) for path in sorted((ROOT / "dashboards").glob("*.json"))]
-    return Shown(scenes(server, shipped, start=now - 120, end=now), true_reasons(server, now))
+    busiest = busiest_mount_target(server, now)  # the one of which most is known
+    return Shown(scenes(server, shipped, start=now - 120, end=now, mount_target=busiest), true_reasons(server, now))
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +37,7 @@ def dashboards(tmp_path_factory: pytest.TempPathFactory) -> Shown:
     with demo(folder) as url:
         configuration = CONFIGURATION.format(rules=ROOT / "rules", target=url.removeprefix("http://"))
         with prometheus(configuration, folder / "prometheus") as server:
-            busiest = 'topk(1, mount_target:fss_utilisation:ratio{resource="iops"})'
+            busiest = 'topk(1, mount_target_resource:fss_utilisation:ratio{resource="iops"})'
             wait_for(lambda: server.query(busiest), "the recording rules", _PATIENCE_S)
             joined = "mount_target:fss_client_estimated_iops:rate5m > 0"
             wait_for(lambda: server.query(joined), "the join with clients", _PATIENCE_S)
@@ -71,7 +72,7 @@ def _scene(dashboards: Shown, uid: str) -> Mapping[str, Any]:
         ("fss-fleet", "Data age", 1, 200),
         ("fss-mount-target", "IOPS", 0.8, 1.0),
         ("fss-mount-target", "Write", 0.01, 0.1),
-        ("fss-mount-target", "Coverage", 0.00001, 1.0),
+        ("fss-mount-target", "Agents", 0.00001, 1.0),
         ("fss-clients", "Clients", 1, 1),
         ("fss-clients", "Stalled", 0, 0),
         ("fss-exporter", "Exporters", 1, 1),

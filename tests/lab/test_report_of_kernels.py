@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from lab.kernels.report import Result, Trial, summary
-from tests.for_each import for_each
+import pytest
+from lab.kernels.report import Growth, Result, Trial, summary, unaccounted_trial
 
 GOOD = Result(
     "tar",
@@ -26,8 +26,8 @@ def test_what_a_kernel_does_not_count_is_no_miss() -> None:
     assert list(GOOD._replace(exact=None, durations=None, processes=None, right=None).misses()) == []
 
 
-@for_each(
-    "change, miss",
+@pytest.mark.parametrize(
+    ("change", "miss"),
     [
         ({"estimate": (93, 94, 95)}, "the packets lie outside the bounds"),
         ({"exact": 99}, "exact mode is -1 off"),
@@ -71,3 +71,20 @@ def test_a_line_for_each_kernel_counts_every_workload_but_an_umount() -> None:
         "| 6.12 | 2 | 25.0% | -50.0% (hidden) | 1 of 2 | 1 of 2 | 95.0% | 29 of 29 |",
         "| 5.10 | 1 | 0.0% | +0.0% (tar) | 1 of 1 |  |  |  |",
     ]
+
+
+@pytest.mark.parametrize(
+    ("told", "holds"),
+    [(101.0, False), (100.0, True), (51.0, True), (50.0, False), (None, False)],
+    ids=["more than the truth", "the truth", "more than half", "half", "no figure"],
+)
+def test_calls_without_a_mount_are_at_most_the_packets_and_more_than_half(told: float | None, holds: bool) -> None:
+    """Of 140 calls 40 are on a mount. Its NULL is no call."""
+    growth: Growth = {
+        ("fss_client_operations_total", frozenset({("operation", name)})): count
+        for name, count in (("WRITE", 30.0), ("LOOKUP", 10.0), ("NULL", 3.0))
+    }
+    if told is not None:
+        growth = {**growth, ("fss_nfs_unaccounted_calls_total", frozenset()): told}
+
+    assert unaccounted_trial("default", 140, growth).holds is holds

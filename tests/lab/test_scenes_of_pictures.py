@@ -95,6 +95,7 @@ def test_a_scene_has_the_answers_of_closed_rows_too() -> None:
         "name": "mount_target",
         "type": "query",
         "query": {"query": "query_result(up)"},
+        "sort": 1,
         "regex": '/mount_target="(?<text>[^"]+)|mount_target_id="(?<value>[^"]+)/g',
     }
     dashboard = {
@@ -113,7 +114,13 @@ def test_a_scene_has_the_answers_of_closed_rows_too() -> None:
 
 @pytest.mark.parametrize("regex", ['/mount_target_id="(?<value>[^"]+)/', '/mount_target_id="(?<value>[^"]+)/g'])
 def test_a_variable_takes_its_value_by_a_regular_expression(regex: str) -> None:
-    variable = {"name": "mount_target", "type": "query", "query": {"query": "query_result(up)"}, "regex": regex}
+    variable = {
+        "name": "mount_target",
+        "type": "query",
+        "query": {"query": "query_result(up)"},
+        "regex": regex,
+        "sort": 1,
+    }
     dashboard = {"panels": [], "templating": {"list": [variable]}, "annotations": {"list": []}}
 
     scene = Asked(_Server(), dashboard, 0, 60, {}).scene()

@@ -8,6 +8,7 @@ from functools import cache, partial
 from pathlib import Path
 
 import pytest
+from tests.exposition_text import collected
 from tests.fss_exporter.nfs.fed_accounts import reading
 from tests.fss_exporter.nfs.records import mountinfo, mountstats, write_procfs
 from tests.processes import Prometheus, exporter, free_port, prometheus, prometheus_of, wait_for
@@ -68,7 +69,7 @@ class Simulation:
         return ticker, NfsCollector(ticker, zero_answers=self.zero_answers)
 
     def _scrape(self, server: str, collector: NfsCollector, at: int) -> Iterator[str]:
-        for family in collector.collect():
+        for family in collected(collector):
             if family.name == "fss_client_operations":
                 for sample in family.samples:
                     labels = {"server_name": server, **sample.labels}.items()

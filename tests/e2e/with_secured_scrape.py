@@ -10,8 +10,10 @@ from pathlib import Path
 
 import bcrypt
 import pytest
+import yaml
 from tests.fss_exporter.web.certificates import Authority
 from tests.processes import Prometheus, exporter, prometheus, require, wait_for
+from tests.prompt import ask
 
 from fss_exporter.errors import ConfigError
 from fss_exporter.web.web_config_reload import WebConfigReload
@@ -74,6 +76,19 @@ def test_prometheus_scrapes_over_mutual_tls_with_a_user(tmp_path: Path, web_conf
             wait_for(lambda: server.value(watcher) == 1, "a successful round of the watcher")
             # Prometheus keeps its connection from scrape to scrape. A scrape of more than a second would not count.
             wait_for(lambda: (server.value("sum_over_time(up[5m])") or 0) >= 5, "more scrapes")
+
+
+def test_doctor_asks_over_mutual_tls_with_the_sections_of_that_scrape_configuration(
+    tmp_path: Path, web_config: Path
+) -> None:
+    with exporter(tmp_path / "exporter", f"--web.config.file={web_config}") as url:
+        (scrape,) = yaml.safe_load(scrape_config(url, tmp_path))["scrape_configs"]
+        access = tmp_path / "http.yml"
+        access.write_text(yaml.safe_dump({key: scrape[key] for key in ("tls_config", "basic_auth")}))
+        doctor = ("doctor", "--no-account", "--no-client", "--url", url)
+        stranger, known = ask(*doctor), ask(*doctor, "--http-config", access)
+    assert "CERTIFICATE_VERIFY_FAILED" in stranger.out
+    assert known.code == 0, known.out
 
 
 def test_prometheus_without_the_password_or_the_certificate_is_kept_out(tmp_path: Path, web_config: Path) -> None:

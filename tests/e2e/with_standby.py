@@ -1,9 +1,8 @@
-"""A pair of real pollers with one directory: killed, ended, stopped, started at once, and with a directory that is not as it should be.
+"""A pair of real pollers with one directory: started at once, killed and ended.
 
 The pollers look ten times as often as users' pollers do, and ask without pauses, so that a test takes seconds.
 """
 
-import os
 import re
 import signal
 import subprocess
@@ -21,7 +20,7 @@ from tests.region import Region, small
 IN_A_HURRY = """
 from fss_exporter.cli.main import run
 from fss_exporter.oci.polling import account, lease, poller
-poller.LOOK_SECONDS, lease.SILENT_SECONDS = 0.5, 5.0
+poller.RENEW_SECONDS, lease.SILENT_SECONDS = 0.5, 5.0
 budget = account.CallBudget
 account.CallBudget = lambda _, **more: budget(1000.0, **more)
 raise SystemExit(run())
@@ -142,35 +141,3 @@ def _start(ledger: bytes) -> str:
     match = re.search(rb'"start":\d+', ledger)
     assert match
     return match[0].decode()
-
-
-def test_a_leader_that_is_stopped_is_followed_and_stands_by_when_it_goes_on(settings: Path) -> None:
-    with pollers(settings) as pair:
-        leader, standby = has_roles(pair)
-        leader.send(signal.SIGSTOP)
-        wait_for(lambda: standby.polls, "the other one to poll")
-        leader.send(signal.SIGCONT)
-        assert has_roles(pair) == (standby, leader)
-
-
-def test_a_lease_that_is_deleted_has_one_leader_again(settings: Path) -> None:
-    with pollers(settings) as pair:
-        has_roles(pair)
-        file = settings.parent / "shared/fss-exporter.leader"
-        file.unlink()
-        wait_for(file.exists, "the file to come back")
-        has_roles(pair)
-
-
-def test_a_directory_that_cannot_be_written_is_a_mistake_with_its_name(settings: Path) -> None:
-    shared = settings.parent / "shared"
-    shared.chmod(0o500)
-    done = subprocess.run(
-        ["setpriv", "--bounding-set=-all", *command(settings)] if os.geteuid() == 0 else command(settings),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PROMPT_S,
-    )
-    assert done.returncode == 2
-    assert "shared is not a directory in which this user may write" in done.stderr

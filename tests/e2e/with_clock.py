@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.clock import Clock
+from tests.exposition_text import collected
 from tests.fss_exporter.oci.world import START
 from tests.region import Region, small
 
@@ -115,7 +116,7 @@ class Poller:
         """Every counter of mount targets on a scrape, by name and label values."""
         return {
             (sample.name, *sample.labels.values()): sample.value
-            for family in self._collector.collect()
+            for family in collected(self._collector)
             for sample in family.samples
             if sample.name.startswith("fss_mount_target") and sample.name.endswith("_total")
         }

@@ -53,8 +53,8 @@ class History:
 
 HISTORIES = (
     History(
-        "mount_target:fss_utilisation:busiest7d",
-        "mount_target:fss_utilisation:ratio",
+        "mount_target_resource:fss_utilisation:p99_7d",
+        "mount_target_resource:fss_utilisation:ratio",
         tuple(
             f'resource="{resource}",source="{source}"'
             for resource in ("iops", "read_bandwidth", "write_bandwidth")

@@ -5,6 +5,9 @@ minutes of it with time stamps so that one scrape loads them, and prometheus eva
 larger database the same series are found through the same index, and other groups run at other moments of the minute.
 
 With --mount-targets, a real poller polls the demo region, and all groups run together on what the poller exports.
+
+With --slow-clients, all groups but those of panels and node_exporter run together on a fleet of which so many clients are slow, and ten
+mount targets are near their ceiling, so that the texts of alerts are evaluated.
 """
 
 import argparse
@@ -30,7 +33,7 @@ from typing import Any, NamedTuple
 
 import yaml
 from lab.benches.bench_oci import start, watch
-from lab.benches.fleet_series import MOUNT_TARGETS, MOUNTS, Selected, of_client, of_region, selected
+from lab.benches.fleet_series import MOUNT_TARGETS, MOUNTS, NETWORK, Selected, of_client, of_region, selected
 
 from fss_toolbox.demo.region import Region, large
 
@@ -38,6 +41,7 @@ ROOT = Path(__file__).parents[2]
 PARTS = 20
 BUDGET_MS = 5.0  # of CPU for a client and group. The dearest took 3.7 beside other work (28 November 2026)
 STEP_S, SAMPLES = 30, 11
+NEAR = 10  # mount targets near their ceiling, where clients are slow
 ANSWER_LIMIT_S = 300  # a prometheus that evaluates 10,000 clients is slow to answer on a machine with other work
 ROUND_S = 3  # between two evaluations of all groups together
 
@@ -102,6 +106,27 @@ def of_fleet(clients: int, names: Mapping[str, Selected]) -> Callable[[int], Ite
         yield from (Growing(line, 0, 0) if QUIET.match(line) else Growing(line, 1000, 3000) for line in lines)
 
     return of_part
+
+
+def of_slow_clients(clients: int, slow: int, names: Mapping[str, Selected]) -> Iterator[Growing]:
+    """A fleet that is well but for its first clients, and for the mount targets of a fifth of its addresses."""
+    of_part = of_fleet(clients, names)
+    yield from (row for part in range(PARTS) for row in of_part(part))
+    for client in range(slow):
+        for at in range(client, client + MOUNTS):
+            labels = f'job="fss",instance="client-{client}:10949",{NETWORK},address="10.80.{at % MOUNT_TARGETS}.10"'
+            yield Growing(f'fss_client_address_seconds_total{{{labels},verdict="slow"}}', 0, STEP_S)
+            why = 'state="slow",subject="latency",detail="read"'
+            yield Growing(f"fss_client_address_state_evidence_ratio{{{labels},{why}}}", 3, 0)
+    if slow:
+        poller = 'job="fss",instance="poller:10949",region="eu-1"'
+        yield Growing(f"fss_oci_warning_ratio{{{poller}}}", 0.8, 0)
+        for number in range(NEAR):
+            load = f'{poller},mount_target_id="ocid1.mt.{number}",mount_target="mt-{number}",resource="iops"'
+            yield Growing(f"fss_mount_target_data_age_seconds{{{load}}}", 60, 0)
+            for statistic in ("mean", "peak"):
+                share = f'{load},statistic="{statistic}",source="measured"'
+                yield Growing(f"fss_mount_target_utilisation_ratio{{{share}}}", 0.9, 0)
 
 
 def of_poller(mount_targets: int, names: Iterable[str]) -> list[Growing]:
@@ -260,6 +285,7 @@ class Pack:
 
     raw: int
     recorded: int
+    alerts: int  # pending or firing, each with its text
     cpu_s: float
 
 
@@ -270,7 +296,7 @@ def measure_pack(groups: Iterable[Mapping[str, Any]], series: list[Growing], rou
     each_round = sum(0.25 if "interval" in group else 1 for group in groups)
     with (
         tempfile.TemporaryDirectory() as folder,
-        serving(lambda part: series[part::PARTS], SAMPLES) as (port, fetched),
+        serving(lambda part: series[part::PARTS], 2 * SAMPLES) as (port, fetched),
     ):
         directory = Path(folder)
         (directory / "rules.yml").write_text(yaml.safe_dump({"groups": timed}))
@@ -285,7 +311,8 @@ def measure_pack(groups: Iterable[Mapping[str, Any]], series: list[Growing], rou
             cpu, done = counter(url, "process_cpu_seconds_total"), _done(url)
             time.sleep(4 * rounds * ROUND_S)
             cpu, done = counter(url, "process_cpu_seconds_total") - cpu, _done(url) - done
-    return Pack(len(series), recorded, cpu / done * each_round)
+            alerts = _count(url, "count(ALERTS)")
+    return Pack(len(series), recorded, alerts, cpu / done * each_round)
 
 
 def _any_series(names: Mapping[str, Selected]) -> bool:
@@ -299,6 +326,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3, help="evaluations of each group after loading")
     parser.add_argument("--group", default="", help="only groups whose name holds this")
     parser.add_argument("--mount-targets", type=int, help="measure all groups on what a poller of so many exports")
+    parser.add_argument("--slow-clients", type=int, help="measure all groups together, with so many slow clients")
     parser.add_argument("--rules", type=Path, default=ROOT / "rules", help="directory of the files")
     options = parser.parse_args()
     every = [
@@ -316,6 +344,15 @@ def main() -> None:
         say(
             f"{pack.raw:,} raw series that rules select, {pack.recorded / options.mount_targets:.1f} recorded for each mount target"
         )
+        say(f"{pack.cpu_s:.2f} s of CPU for one evaluation of all rules")
+        return
+    if options.slow_clients is not None:
+        packed = [group for name, group in every if name not in ("panels.yml", "node_exporter.yml", "kubernetes.yml")]
+        every_rule = {"rules": [rule for group in packed for rule in group["rules"]]}
+        raw = {name: series for name, series in selected(every_rule).items() if ":" not in name}
+        pack = measure_pack(packed, list(of_slow_clients(options.clients, options.slow_clients, raw)), options.rounds)
+        say(f"{options.clients} clients x {MOUNTS} mounts, {options.slow_clients} of them slow, {os.cpu_count()} cores")
+        say(f"{pack.raw:,} raw series that rules select, {pack.recorded:,} recorded, {pack.alerts:,} alerts")
         say(f"{pack.cpu_s:.2f} s of CPU for one evaluation of all rules")
         return
     groups = [(name, group) for name, group in every if _any_series(selected(group))]

@@ -149,7 +149,7 @@ def of_region(names: Mapping[str, Selected]) -> Iterator[str]:
         target = f'region="eu-1",mount_target_id="ocid1.mt.{number}",mount_target="mt-{number}"'
         address = f'{NETWORK},address="10.80.{number}.10"'
         for name, series in names.items():
-            if name == "address:fss_mount_target:join":
+            if name == "address:fss_mount_target:info":
                 yield f"{name}{{{address},{target}}}"
             elif name.startswith("address"):
                 yield from (f"{name}{{{split}{address}}}" for split in series.splits())

@@ -6,7 +6,7 @@
 import shlex
 from pathlib import Path
 
-from tests.e2e.test_collecting import (
+from tests.e2e.with_collecting import (
     assert_sends_what_a_direct_scrape_has,
     documented,
     scraped,

@@ -25,7 +25,7 @@ from fss_exporter.addresses import NetworkAddress
 from fss_exporter.nfs.collector import Answer
 from fss_kernel_counting.durations.request_durations import request_families
 from fss_toolbox.plan import prometheus_api
-from fss_toolbox.plan.history import ClientsMoment, client_sizes
+from fss_toolbox.plan.client_moments import ClientsMoment, client_sizes
 from fss_toolbox.plan.load import SizeShare
 
 INTERVAL_S = 15

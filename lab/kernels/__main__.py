@@ -9,9 +9,9 @@ from pathlib import Path
 from lab.kernels.boot import boot
 from lab.kernels.guest_system import KERNELS, ROOT
 from lab.kernels.late import late_replies
-from lab.kernels.report import results, summary, table, trials
+from lab.kernels.report import results, summary, table, trials, unaccounted_calls
 
-_PARTS = ("workloads", "late", "vanishing", "failures", "weight", "calibration")
+_PARTS = ("workloads", "late", "outages", "unaccounted", "vanishing", "failures", "weight", "calibration")
 
 
 def main() -> int:
@@ -33,7 +33,7 @@ def main() -> int:
     is_right, by_release = True, {}
     for kernel in wanted:
         folder = boot(kernel, flags.work.resolve(), quick=flags.quick, parts=parts, minutes=flags.minutes)
-        measured, tried = list(results(folder)), [*trials(folder), *late_replies(folder)]
+        measured, tried = list(results(folder)), [*trials(folder), *late_replies(folder), *unaccounted_calls(folder)]
         (folder / "results.json").write_text(json.dumps([result._asdict() for result in measured], indent=1))
         missed = [f"{result.name}: {miss}" for result in measured for miss in result.misses()]
         missed += [f"{trial.trial}, see above" for trial in tried if not trial.holds]

@@ -131,7 +131,7 @@ def _add_product(system: Path, *, with_poller: bool) -> None:
         command = [ROOT / ".venv/bin/python", "-m", "pip", "install", "--quiet", "--no-deps", *wanted, *platforms]
         subprocess.run([*map(str, command), "--no-compile", "-r", str(libraries)], check=True)
         if with_poller:
-            subprocess.run([ROOT / ".venv/bin/python", ROOT / "tools/prune_sdk.py", folder / "oci"], check=True)
+            subprocess.run([ROOT / ".venv/bin/python", ROOT / "tools/release/prune_sdk.py", folder / "oci"], check=True)
         shutil.copy(libraries, stamp)
     for source in ("exporter/fss_exporter", "exporter/fss_kernel_counting", "toolbox/fss_toolbox"):
         package = Path(source).name

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from lab.kernels.report import Trial
-from prometheus_client.parser import text_string_to_metric_families
+from tests.exposition_text import families_of
 from tests.rules.runner import judged
 from tests.rules.site import Scrapes
 
@@ -58,7 +58,7 @@ def late_replies(folder: Path) -> list[Trial]:
 def _values(body: str, name: str) -> Mapping[frozenset[tuple[str, str]], float]:
     return {
         frozenset(sample.labels.items()): sample.value
-        for family in text_string_to_metric_families(body)
+        for family in families_of(body)
         for sample in family.samples
         if sample.name == name
     }

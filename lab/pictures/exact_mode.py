@@ -59,8 +59,10 @@ def _recorded() -> Iterator[Counter]:
     processes = family(
         "fss_client_process_io_operations_total",
         (((NETWORK, _ADDRESS, *map(str, names)), float(rate)) for *names, rate in _PROCESSES),
+        labels=("network", "address", "process", "pod_namespace", "pod_name", "unit"),
     )
-    jobs = family("fss_client_job_io_operations_total", (((NETWORK, _ADDRESS, jobid), rate) for jobid, rate in _JOBS))
+    rates = (((NETWORK, _ADDRESS, jobid), rate) for jobid, rate in _JOBS)
+    jobs = family("fss_client_job_io_operations_total", rates, labels=("network", "address", "jobid"))
     for sample in (*processes.samples, *jobs.samples):
         yield Counter(sample.name, tuple({**sample.labels, "network": NETWORK}.items()), sample.value)
 

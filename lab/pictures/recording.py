@@ -13,9 +13,9 @@ from pathlib import Path
 
 import yaml
 from lab.pictures import exact_mode, replay
-from lab.pictures.answers import Prometheus, Recorder, Recording
+from lab.pictures.answers import Answers, Prometheus, Recorder, Recording
 from lab.pictures.drawing import Drawing, draw
-from lab.pictures.scenes import Json, scenes
+from lab.pictures.scenes import Json, busiest_mount_target, scenes
 from lab.pictures.situations import SITUATIONS, Situation, play
 from tests.clock import NOON
 from tests.dashboards.reasons import Shown, true_reasons
@@ -62,13 +62,18 @@ def dashboards() -> list[Json]:
 def recorded(name: str, folder: Path = FIXTURES) -> list[Json]:
     """The shipped dashboards with the recorded answers of one Prometheus."""
     recording = Recording.read(folder / f"{name}.json.xz")
-    return scenes(recording, _of(name), start=recording.start, end=recording.end)
+    return _scenes(recording, name, recording.start, recording.end)
 
 
 def shown(name: str) -> Shown:
     """The same of a recording with every dashboard, with the reasons of queries without data."""
     recording = Recording.read(FIXTURES / f"{name}.json.xz")
     return Shown(recorded(name), true_reasons(recording, recording.end))
+
+
+def _scenes(source: Answers, name: str, start: float, end: float) -> list[Json]:
+    """The dashboards of a recording. That of one mount target shows the busiest, of which most is known."""
+    return scenes(source, _of(name), start=start, end=end, mount_target=busiest_mount_target(source, end))
 
 
 def _of(name: str) -> list[Json]:
@@ -95,7 +100,7 @@ def record(situation: Situation, into: Path) -> None:
         end = play(situation, replay.Server(server.url), groups())
         recorder = Recorder(Prometheus(server.url, DATA_SOURCE_S))
         start = end - 60 * SHOWN_MINUTES
-        scenes(recorder, _of(situation.name), start=start, end=end)
+        _scenes(recorder, situation.name, start, end)
         if situation.name in WHOLE:
             true_reasons(recorder, end)
     write(into / f"{situation.name}.json.xz", Recording(start, end, DATA_SOURCE_S, recorder.kept))
@@ -109,7 +114,7 @@ def record_exact_mode(into: Path) -> None:
         of_clients = [group for group in groups() if group["name"] in {"fss-clients", "fss-constants", "fss-panels"}]
         exact_mode.play(replay.Server(server.url), start, end, of_clients)
         recorder = Recorder(Prometheus(server.url, DATA_SOURCE_S))
-        scenes(recorder, _of(EXACT_MODE), start=start, end=end)
+        _scenes(recorder, EXACT_MODE, start, end)
     write(into / f"{EXACT_MODE}.json.xz", Recording(start, end, DATA_SOURCE_S, recorder.kept))
 
 

@@ -82,7 +82,7 @@ class Asked:
                 for labels in self.prometheus.ask("series", **{"match[]": metric}, **times)
                 if label in labels
             ]
-        return sorted(set(options))
+        return sorted(set(options)) if variable["sort"] else list(dict.fromkeys(options))
 
     def answers(self, panel: Json, variables: Mapping[str, Json]) -> Json:
         """The answers to the queries of a panel, by the letter of the query."""
@@ -156,12 +156,14 @@ def _named_groups(pattern: str, line: str) -> tuple[str, str] | None:
 
 def busiest_mount_target(prometheus: Answers, at: float) -> str:
     """OCID of the mount target that is nearest to its IOPS ceiling; empty without the poller."""
-    query = 'topk(1, mount_target:fss_utilisation:ratio{resource="iops"})'
+    query = 'topk(1, mount_target_resource:fss_utilisation:ratio{resource="iops"})'
     nearest = prometheus.ask("query", query=query, time=f"{at:.3f}")["result"]
     return str(nearest[0]["metric"]["mount_target_id"]) if nearest else ""
 
 
-def scenes(prometheus: Answers, dashboards: Sequence[Json], *, start: float, end: float) -> list[Json]:
-    """A scene for each dashboard; the dashboard of one mount target shows the busiest."""
-    chosen = {"mount_target": busiest_mount_target(prometheus, end)}
+def scenes(
+    prometheus: Answers, dashboards: Sequence[Json], *, start: float, end: float, mount_target: str = ""
+) -> list[Json]:
+    """A scene for each dashboard, as it opens, or with the mount target of this OCID."""
+    chosen = {"mount_target": mount_target}
     return [Asked(prometheus, dashboard, start, end, chosen).scene() for dashboard in dashboards]

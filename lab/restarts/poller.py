@@ -15,7 +15,7 @@ def main() -> int:
     from fss_exporter.cli.main import run
     from fss_exporter.oci.polling import lease, poller
 
-    poller.LOOK_SECONDS = 0.5  # type: ignore[attr-defined]  # its own name for the constant of `lease`
+    poller.RENEW_SECONDS = 0.5  # type: ignore[attr-defined]  # its own name for the constant of `lease`
     lease.SILENT_SECONDS = 5.0  # type: ignore[misc]
     return run(sys.argv[2:])
 

@@ -258,7 +258,7 @@ def kill(trial: Trial, times: int) -> None:
 
 def _judged_minutes(poller: Poller) -> float:
     return sum(
-        value for series, value in poller.counters().items() if series.startswith("fss_mount_target_minutes_total")
+        value for series, value in poller.counters().items() if series.startswith("fss_mount_target_verdicts_total")
     )
 
 

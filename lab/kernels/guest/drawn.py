@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-SEED = 20261128  # the day on which the rule was frozen
+SEED = 20261129  # the day on which the rule was frozen
 
 A, B = "/mnt/a", "/mnt/b"
 _KIB, _MIB = 1 << 10, 1 << 20

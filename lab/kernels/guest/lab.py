@@ -20,7 +20,7 @@ OPTIONS = {row.partition("=")[0]: row.partition("=")[2] for row in Path("/proc/c
 LADDER, QUICK, COUNTS = "lab.ladder" in OPTIONS, "lab.quick" in OPTIONS, "lab.no-counting" not in OPTIONS
 _SERVER_S = 120.0
 _LOOKS_S = 240.0
-_PORTS = {"default": 21001, "exact": 21002, "sizes": 21003, "default-again": 21004}
+_PORTS = {"default": 21001, "exact": 21002, "sizes": 21003, "default-again": 21004, "outages": 21005}
 _EXACT = {
     "exact": ("--nfs.exact=on", "--nfs.exact.processes=50", "--nfs.exact.jobs=20", "--nfs.exact.writers"),
     "sizes": ("--nfs.exact=on",),

@@ -15,8 +15,8 @@ _LOOK_S = 1.0
 _CAPTURED_S = 5.0  # libpcap hands over a packet after a second at most
 
 
-class _Looks(threading.Thread):
-    """Looks at mountstats: seconds since the epoch, and the text."""
+class _Mountstats(threading.Thread):
+    """Mountstats of each second: seconds since the epoch, and the text."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ def _record(workload: Workload) -> None:
             stderr=said,
         )
     wait("tcpdump", lambda: "listening" in (folder / "tcpdump.txt").read_text())
-    looks = _Looks()
+    looks = _Mountstats()
     looks.start()
     programs = [subprocess.Popen(_command(program)) for program in workload.during]
     codes = [program.wait() for program in programs]

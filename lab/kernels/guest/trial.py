@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from lab.kernels.guest import failures, late, recording, vanishing, weight
+from lab.kernels.guest import failures, late, outages, recording, vanishing, weight
 from lab.kernels.guest.lab import (
     COUNTS,
     OPTIONS,
@@ -67,6 +67,23 @@ def work(kinds: Sequence[str]) -> None:
     )
 
 
+def beside_agents() -> None:
+    """Start the agents, and run the parts that need them."""
+    start_agent("default")
+    agent = start_agent("exact") if COUNTS else None
+    kinds = ("default", "exact") if COUNTS else ("default",)
+    if "workloads" in _PARTS:
+        work(kinds)
+    if "unaccounted" in _PARTS:
+        vanishing.unaccounted(kinds)
+    if "vanishing" in _PARTS and COUNTS:
+        vanishing.mounts()
+    if "failures" in _PARTS and agent is not None:
+        failures.of_agent(agent)
+        failures.leftovers()
+        failures.lockdown()
+
+
 def main() -> None:
     say("kernel", os.uname().release)
     (OUT / "release").write_text(os.uname().release)
@@ -89,17 +106,10 @@ def main() -> None:
         calibration.calibrate()
     if "late" in _PARTS and COUNTS:
         late.replies()
-    if not {"workloads", "vanishing", "failures"}.isdisjoint(_PARTS):
-        start_agent("default")
-        agent = start_agent("exact") if COUNTS else None
-        if "workloads" in _PARTS:
-            work(("default", "exact") if COUNTS else ("default",))
-        if "vanishing" in _PARTS and COUNTS:
-            vanishing.mounts()
-        if "failures" in _PARTS and agent is not None:
-            failures.of_agent(agent)
-            failures.leftovers()
-            failures.lockdown()
+    if "outages" in _PARTS:
+        outages.starts()
+    if not {"workloads", "unaccounted", "vanishing", "failures"}.isdisjoint(_PARTS):
+        beside_agents()
     (OUT / "ended").touch()
     say("done")
 

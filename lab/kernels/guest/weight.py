@@ -76,7 +76,7 @@ def births() -> None:
         off.append(_forks())
         recorded = RecordedEvents(Tracefs(Path("/sys/kernel/tracing")), OF_AGENT.births, EVENTS, BUFFER_KIB)
         on.append(_forks())
-        records += len(recorded.look())
+        records += len(recorded.read())
         recorded.end()
     added = 1000 * (mean(on) - mean(off))
     note(

@@ -1,7 +1,7 @@
 // The types of panels our dashboards have, drawn by Grafana's own components where its libraries have them.
 import { useEffect, useRef } from 'react';
 import {
-  FieldType, applyFieldOverrides, cacheFieldDisplayNames, dateTime, fieldMatchers, formattedValueToString, getFieldDisplayName, getFieldDisplayValues, reduceField,
+  FieldType, applyFieldOverrides, cacheFieldDisplayNames, dateTime, fieldMatchers, formattedValueToString, getFieldDisplayName, getFieldDisplayValues, getFieldSeriesColor, reduceField,
   transformDataFrame,
 } from '@grafana/data';
 import { BigValue, TimeSeries, useTheme2 } from '@grafana/ui';
@@ -170,6 +170,7 @@ function lineDrawn(field, frame, frames, calcs) {
     name: getFieldDisplayName(field, frame, frames),
     unit: field.config.unit ?? null,
     color: field.config.color?.fixedColor ?? field.config.color?.mode,
+    seen: getFieldSeriesColor(field, window.currentTheme).color,
     legend: !field.config.custom?.hideFrom?.legend,
     dashed: field.config.custom?.lineStyle?.fill === 'dash',
     fill: field.config.custom?.fillOpacity ?? 0,

@@ -156,14 +156,14 @@ class Peaks:
         self._ticks: dict[str, deque[tuple[float, float]]] = {}
 
     def add(self, iops: Mapping[str, float], at: float) -> None:
-        """Note the IOPS of one tick by address. `at` is monotonic seconds. A missing address has no mount any more."""
+        """Note the IOPS of one tick by address. `at` is monotonic seconds. A missing address has no mount any more, and keeps its ticks."""
         for address, value in iops.items():
             self._ticks.setdefault(address, deque()).append((at, value))
-        self._ticks = {address: ticks for address, ticks in self._ticks.items() if address in iops}
         for ticks in self._ticks.values():
-            while ticks[0][0] <= at - WINDOW_SECONDS:
+            while ticks and ticks[0][0] <= at - WINDOW_SECONDS:
                 ticks.popleft()
+        self._ticks = {address: ticks for address, ticks in self._ticks.items() if ticks}
 
     def highest(self) -> dict[str, float]:
-        """Return the highest IOPS of a single tick by address, without addresses that have no mount."""
+        """Return the highest IOPS of a single tick by address, also of an address whose last mount ended in the window."""
         return {address: max(value for _, value in ticks) for address, ticks in self._ticks.items()}

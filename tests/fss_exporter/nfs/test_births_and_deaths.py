@@ -183,7 +183,7 @@ def test_the_series_of_an_unmounted_export_vanish_after_the_retention(seconds: f
     assert agent.removes() == kept
 
 
-def test_what_describes_a_mount_vanishes_with_it_and_so_does_the_peak_of_its_address() -> None:
+def test_what_describes_a_mount_vanishes_with_it() -> None:
     agent = Agent()
     agent.tick((1, 1000, 5), (2, 1000, 5))
     agent.tick((1, 1001, 9), (2, 1001, 9))
@@ -191,7 +191,17 @@ def test_what_describes_a_mount_vanishes_with_it_and_so_does_the_peak_of_its_add
 
     told = {family.name: [dict(sample.labels) for sample in family.samples] for family in collected(agent.collector)}
     assert [labels["export"] for labels in told["fss_client_mount"]] == ["/2"]
-    assert told["fss_client_peak_estimated_iops"] == [{"network": "unknown", "address": "10.0.0.3"}]
+
+
+@pytest.mark.parametrize(("seconds", "kept"), [(59.0, [40.0]), (60.0, [])])
+def test_the_peak_of_a_job_that_unmounts_is_kept_for_its_minute(seconds: float, kept: list[float]) -> None:
+    agent = Agent()
+    agent.tick((1, 1000, 5))
+    agent.tick((1, 1001, 9))
+    agent.tick(seconds=seconds)
+
+    told = {family.name: [sample.value for sample in family.samples] for family in collected(agent.collector)}
+    assert told["fss_client_peak_estimated_iops"] == kept
 
 
 def test_a_host_with_churn_answers_little_more_than_its_live_mounts() -> None:

@@ -77,6 +77,12 @@ def test_a_state_has_its_reason_its_length_and_a_link_to_what_now() -> None:
     assert "<title>1 slow - fss-exporter</title>" in html
 
 
+def peak_of(iops: float, address: str = "10.80.1.10") -> list[Row]:
+    """The busiest second of an address that is mounted."""
+    here = {"address": address}
+    return [("fss_client_peak_estimated_iops", here, iops), ("fss_client_address_state", here, 0.0)]
+
+
 def hung_here(*more: Row) -> list[Row]:
     """This host waits for 57 seconds."""
     here = {"address": "10.80.1.10"}
@@ -500,7 +506,7 @@ def test_a_list_that_leaves_mounts_out_says_so(mounts: int, listed: str | None) 
 
 @pytest.mark.parametrize(("addresses", "is_said"), [(25, False), (26, True)])
 def test_a_list_that_leaves_addresses_out_says_so(addresses: int, is_said: bool) -> None:
-    rows = [("fss_client_peak_estimated_iops", {"address": f"10.0.0.{number}"}, number) for number in range(addresses)]
+    rows = [row for number in range(addresses) for row in peak_of(number, f"10.0.0.{number}")]
 
     assert ("The 25 busiest of 26 addresses are listed." in render(page_of(*rows))) is is_said
 
@@ -538,24 +544,27 @@ def test_an_address_of_another_service_is_judged_by_its_own_ceiling_or_by_none()
 
 
 def test_a_high_performance_mount_target_without_a_published_ceiling_is_not_judged_as_a_standard_one() -> None:
-    peak = ("fss_client_peak_estimated_iops", {"address": "10.80.1.10"}, 60_000.0)
-    (row,) = page_of(*mount_target(), peak).addresses
+    (row,) = page_of(*mount_target(), *peak_of(60_000.0)).addresses
 
     assert (row.mount_target, row.peak.limit) == ("mt-home", None)
 
 
 def test_an_agent_without_oci_compares_its_peak_with_a_standard_mount_target_and_says_so() -> None:
-    html = render(page_of(("fss_client_peak_estimated_iops", {"address": "10.80.1.10"}, 25_000.0)))
+    html = render(page_of(*peak_of(25_000.0)))
 
     assert "if it is a standard mount target" in html
     assert "50 %" in html
 
 
 def test_a_known_address_has_the_display_name_and_its_own_ceiling() -> None:
-    peak = ("fss_client_peak_estimated_iops", {"address": "10.80.1.10"}, 25_000.0)
-    (row,) = page_of(*mount_target(iops_limit=100_000), peak).addresses
+    (row,) = page_of(*mount_target(iops_limit=100_000), *peak_of(25_000.0)).addresses
 
     assert (row.mount_target, row.peak.ratio, row.peak.note) == ("mt-home", 0.25, "")
+
+
+def test_an_address_without_a_mount_is_not_listed_though_its_peak_is_kept() -> None:
+    peak, _ = peak_of(25_000.0)
+    assert page_of(peak).addresses == ()
 
 
 def test_a_failed_collector_region_and_metric_are_named() -> None:

@@ -157,10 +157,11 @@ def test_an_address_in_exact_mode_shows_upper_edges_of_median_and_99th_percentil
         [(("r", "10.0.0.9", of_class), buckets, 1.0) for of_class in ("read", "write")],
         labels=(*labels, "class"),
     )
-    page = status_page([address, durations], now=NOW, at=100.0, earlier=START)[0]
+    state = family("fss_client_address_state", [(("r", "10.0.0.9"), 0.0)], labels=labels)
+    page = status_page([address, state, durations], now=NOW, at=100.0, earlier=START)[0]
     (row,) = page.addresses
 
     assert (row.p50_seconds, row.p99_seconds) == (0.008192, 0.131072)
     assert "≤ 8.19 ms" in render(page)
     assert "≤ 131 ms" in render(page)
-    assert "requests within" not in render(status_page([address], now=NOW, at=100.0, earlier=START)[0])
+    assert "requests within" not in render(status_page([address, state], now=NOW, at=100.0, earlier=START)[0])

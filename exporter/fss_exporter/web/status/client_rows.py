@@ -57,7 +57,10 @@ def address_rows(
     of median and 99th percentile of durations, in seconds.
     """
     rows = []
+    mounted = samples.by("fss_client_mount_info", "address").keys() | {(address,) for address in states}
     for (address,), peak in samples.by("fss_client_peak_estimated_iops", "address").items():
+        if (address,) not in mounted:
+            continue  # the peak outlives the last mount
         served = ceilings.get(address)
         usage = Usage(
             Quantity.IOPS,

@@ -1,8 +1,11 @@
 """`fss-exporter assets`: what a pip user loads into Prometheus, Grafana and OCI."""
 
 import json
+import os
 import re
+import shutil
 import subprocess
+import sys
 from importlib import resources
 from pathlib import Path, PurePosixPath
 
@@ -56,6 +59,32 @@ def test_every_link_of_rules_dashboards_and_alarms_opens_on_an_exporter_or_in_gr
     assert not [text for text in texts if re.search(r"docs/\w+\.md#", text)]
     assert {section for section in sections if f'id="{section}"' not in served} == set() != sections
     assert set() != opened <= dashboards
+
+
+def test_the_documents_come_along(tmp_path: Path) -> None:
+    write(tmp_path)
+    pages = {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")}
+    assert {f"docs/{name}" for name in files_below(tmp_path / "docs")} == pages != set()
+
+
+def test_a_clone_without_symbolic_links_says_so_in_place_of_writing_less(tmp_path: Path) -> None:
+    toolbox = shutil.copytree(ROOT / "toolbox", tmp_path / "toolbox", symlinks=True)
+    for link in [path for path in toolbox.rglob("*") if path.is_symlink()]:
+        target = str(link.readlink())
+        link.unlink()
+        link.write_text(target)  # as git writes it there
+
+    said = subprocess.run(
+        [sys.executable, "-m", "fss_exporter", "assets", str(tmp_path / "pack")],
+        env={**os.environ, "PYTHONPATH": f"{toolbox}:{ROOT / 'exporter'}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (said.returncode, said.stdout) == (1, "")
+    assert "fss_toolbox/documents: a file, and not the folder with the shipped files" in said.stderr
+    assert not (tmp_path / "pack").exists()
 
 
 def test_the_example_configuration_comes_along(tmp_path: Path) -> None:

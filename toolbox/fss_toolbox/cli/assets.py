@@ -20,7 +20,7 @@ import click
 
 from fss_exporter import RUNBOOK, RUNBOOK_URL
 from fss_exporter.cli.terminal import echo, writing
-from fss_exporter.errors import UsageError
+from fss_exporter.errors import FssError, UsageError
 from fss_exporter.setting_types import tag_label, tags_as_labels
 from fss_toolbox.alert_labels import with_alert_labels
 from fss_toolbox.cli.toolbox_flags import FOLDER, link_base
@@ -88,6 +88,11 @@ def _with_alert_links(rules: str, bases: LinkBases) -> str:
 
 def _files(folder: Traversable) -> Iterator[tuple[PurePosixPath, bytes]]:
     root = Path(str(folder))
+    if root.is_file():
+        raise FssError(
+            f"{root}: a file, and not the folder with the shipped files. Clone the project with symbolic links "
+            "(git config core.symlinks true), or install a package"
+        )
     files = (Path(parent, name) for parent, _, names in os.walk(root, followlinks=True) for name in names)
     return ((PurePosixPath(path.relative_to(root)), path.read_bytes()) for path in sorted(files))
 

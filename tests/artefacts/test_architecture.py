@@ -1,9 +1,6 @@
 """docs/architecture.md shows the rooms as they are."""
 
-import ast
 import re
-from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 from tools.generate.architecture import page
@@ -27,20 +24,6 @@ def test_every_module_and_series_that_the_page_names_exists() -> None:
     recorded = "".join(path.read_text() for path in sorted((ROOT / "rules").glob("*.yml")))
     assert [series for series in re.findall(r"`(\w+:\w+:\w+)`", PAGE) if f"record: {series}" not in recorded] == []
     assert named
-
-
-def _definitions(*kinds: type[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
-    for path in (path for root in ROOTS for path in root.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, kinds):
-                yield path.name, node
-
-
-def test_a_name_of_a_class_or_a_file_stands_once() -> None:
-    classes = Counter(node.name for _, node in _definitions(ast.ClassDef) if isinstance(node, ast.ClassDef))
-    files = Counter(path.name for root in ROOTS for path in root.rglob("*.py") if path.name != "__init__.py")
-    assert [name for name, number in (classes + files).items() if number > 1] == []
-    assert classes
 
 
 def test_every_room_has_a_row() -> None:

@@ -1,6 +1,5 @@
 """What docs/ shows of the commands is what they print, and the fio jobs there are those of the white paper."""
 
-import configparser
 import re
 import shlex
 from pathlib import Path
@@ -13,8 +12,6 @@ from tools.generate.command_pages import PAGES, ROOT, commands, render
 
 from fss_exporter.cli.main import COMMANDS, cli
 from fss_toolbox.cli.plan import plan
-
-JOBS = sorted((ROOT / "docs/fio").glob("*.fio"))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -46,30 +43,6 @@ def test_the_help_of_plan_has_three_examples_that_its_flags_take() -> None:
     assert len(examples) == 3
     for example in examples:
         plan.make_context("plan", shlex.split(example), click.Context(cli, **cli.context_settings))
-
-
-def job(path: Path) -> configparser.ConfigParser:
-    parser = configparser.ConfigParser(allow_no_value=True)
-    parser.read_string(path.read_text())
-    return parser
-
-
-@pytest.mark.parametrize("path", JOBS, ids=lambda path: path.stem)
-def test_a_job_bypasses_the_page_cache_for_a_fixed_time(path: Path) -> None:
-    shared = job(path)["global"]
-    assert shared["direct"] == "1"
-    assert "time_based" in shared
-    assert shared["runtime"]
-    assert f"docs/fio/{path.name}" in path.read_text()
-
-
-@pytest.mark.parametrize("rw", ["randread", "randwrite"])
-@pytest.mark.parametrize("bs", ["32k", "1m"])
-def test_the_white_papers_measurements_have_a_job_each(rw: str, bs: str) -> None:
-    sections = job(ROOT / f"docs/fio/{rw}-{bs}.fio")
-    shared, own = sections["global"], sections[f"{rw}-{bs}"]
-    assert (own["rw"], own["bs"]) == (rw, bs)
-    assert (shared["ioengine"], shared["iodepth"], shared["numjobs"], shared["runtime"]) == ("libaio", "32", "8", "180")
 
 
 def test_the_saved_help_of_commands_that_need_the_sdk_is_their_help() -> None:

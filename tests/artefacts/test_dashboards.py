@@ -80,13 +80,6 @@ def test_a_dashboard_can_be_imported_anywhere_and_keeps_its_address(name: str) -
 
 
 @EVERY_DASHBOARD
-def test_a_change_of_a_dashboard_is_a_small_difference(name: str) -> None:
-    text = FILES[name].read_text("utf-8")
-
-    assert text == json.dumps(json.loads(text), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
-
-
-@EVERY_DASHBOARD
 def test_everything_asks_the_data_source_the_reader_chose(name: str) -> None:
     chosen = {"type": "prometheus", "uid": "${datasource}"}
 
@@ -260,16 +253,6 @@ def test_the_variant_for_grafana_com_asks_for_its_data_source_at_the_import(name
     assert "datasource" not in {variable["name"] for variable in shared["templating"]["list"]}
     assert "${datasource" not in json.dumps(shared)
     assert required == {panel.body["type"] for panel in PANELS if panel.file == name}
-
-
-def test_the_lint_file_excludes_rules_with_reasons_and_for_what_exists() -> None:
-    exclusions = yaml.safe_load((FOLDER / ".lint").read_text("utf-8"))["exclusions"]
-    titles = {content["title"] for content in DASHBOARDS.values()}
-
-    assert exclusions
-    for rule in exclusions.values():
-        assert len(rule["reason"]) > 30
-        assert {entry["dashboard"] for entry in rule.get("entries", ())} <= titles
 
 
 def test_a_shape_costs_on_the_dashboard_what_it_costs_in_plan() -> None:

@@ -46,8 +46,13 @@ def of_texts() -> dict[str, list[str]]:
     return commands
 
 
+def of_compose() -> dict[str, list[str]]:
+    services = yaml.safe_load((ROOT / "deploy/compose/compose.yml").read_text())["services"]
+    return {f"compose {name}": services[name]["command"] for name in ("exporter", "pack")}
+
+
 UNITS = sorted((ROOT / "deploy/systemd").glob("*.service"))
-STARTS = of_units() | of_images() | of_pods() | of_texts()
+STARTS = of_units() | of_images() | of_pods() | of_compose() | of_texts()
 
 
 def test_every_place_that_starts_the_exporter_is_looked_at() -> None:

@@ -65,12 +65,3 @@ def test_prometheus_and_grafana_load_rules_and_dashboards_whose_links_open_on_th
         assert (tmp_path / str(rule_file).removeprefix("pack/")).is_file()
     for name in ("prometheus", "grafana"):
         assert any(str(volume).startswith("pack:") for volume in services[name]["volumes"])  # type: ignore[attr-defined]
-
-
-def test_the_demo_is_started_with_a_command_that_exists(services: dict[str, dict[str, object]]) -> None:
-    command = [str(word) for word in services["exporter"]["command"]]  # type: ignore[attr-defined]
-    done = subprocess.run(
-        [require("fss-exporter", "this project"), *command[:1], "--help"], capture_output=True, text=True, check=True
-    )
-    for flag in command[1:]:
-        assert flag.partition("=")[0] in done.stdout

@@ -179,22 +179,6 @@ def test_a_real_prometheus_scrapes_clients_and_writes_to_the_centre(tmp_path: Pa
         assert written.wait(PATIENCE_S)
 
 
-def test_the_drop_ins_are_settings_of_a_unit() -> None:
-    pages = PAGES + (ROOT / "docs/security.md").read_text()
-    settings = set()
-    for text in re.findall(r"^```ini\n(.*?)^```", pages, flags=re.DOTALL | re.MULTILINE):
-        section, *lines = text.splitlines()
-        settings |= {(section, line.partition("=")[0]) for line in lines}
-    assert settings == {
-        ("[Service]", "ReadWritePaths"),
-        ("[Service]", "SocketBindAllow"),
-        ("[Service]", "SupplementaryGroups"),
-        ("[Socket]", "ListenStream"),
-        ("[Socket]", "IPAddressDeny"),
-        ("[Socket]", "IPAddressAllow"),
-    }
-
-
 def test_the_scrape_job_may_drop_exactly_the_series_that_nothing_reads() -> None:
     (job,) = yaml.safe_load(YAML["prometheus-lean.yml"])["scrape_configs"]
     (relabel,) = job["metric_relabel_configs"]

@@ -1,10 +1,9 @@
 """Two networks of 100 clients each with equal addresses, and a pair of Prometheus servers, by promtool on the shipped rules."""
 
+import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-import pytest
-import yaml
 from tests.rules.pack import RULES, promtool
 
 CLIENTS, MOUNT_TARGETS = 100, 50
@@ -40,7 +39,7 @@ def holds(folder: Path, series: list[dict[str, str]], expected: Mapping[str, flo
         "evaluation_interval": "1m",
         "tests": [{"interval": "1m", "input_series": series, "promql_expr_test": asked}],
     }
-    (folder / "networks_test.yml").write_text(yaml.safe_dump(test))
+    (folder / "networks_test.yml").write_text(json.dumps(test))
     fine, said = promtool("test", "rules", folder / "networks_test.yml")
     assert fine, said
 
@@ -99,9 +98,8 @@ def test_clients_of_an_unknown_network_join_no_mount_target(tmp_path: Path) -> N
     holds(tmp_path, [*clients("unknown"), *mount_targets("eu")], expected)
 
 
-@pytest.mark.parametrize("replica", ["replica", "__replica__", "prometheus_replica", "any_other"])
-def test_a_pair_of_servers_that_write_to_one_store_doubles_nothing(tmp_path: Path, replica: str) -> None:
-    series = [*clients("eu"), *clients("eu", replica), *mount_targets("eu")]
+def test_a_pair_of_servers_that_write_to_one_store_doubles_nothing(tmp_path: Path) -> None:
+    series = [*clients("eu"), *clients("eu", "any_other"), *mount_targets("eu")]
     holds(tmp_path, series, {f"count({BY_MOUNT_TARGET} == {EACH})": MOUNT_TARGETS})
 
 

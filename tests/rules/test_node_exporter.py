@@ -1,9 +1,9 @@
 """The estimated IOPS of rules/node_exporter.yml, with figures computed by hand."""
 
+import json
 from pathlib import Path
 
 import pytest
-import yaml
 from tests.rules.pack import RULES, promtool
 from tools.generate.cost_rules import rendered
 
@@ -29,38 +29,30 @@ def series_of(job: str, *, without: str = "", address: str = "10.0.0.5") -> dict
 
 
 @pytest.mark.parametrize("rules", [SHIPPED, rendered("node_exporter.yml", NO_OVERRIDES)], ids=["shipped", "rendered"])
-@pytest.mark.parametrize(
-    ("counters", "iops"),
-    [
-        (series_of("a"), 2_500),
-        (series_of("a") | series_of("b"), 2_500),
-        (series_of("a", address="::ffff:10.0.0.5"), 2_500),
-        (series_of("a", without="LOOKUP"), 2_460),
-        (series_of("a", without="COMMIT"), 2_490),
-    ],
-    ids=["one job", "two jobs", "IPv4 written as IPv6", "LOOKUP not stored", "COMMIT not stored"],
-)
-def test_the_load_of_a_host_is_the_sum_of_its_stored_operations_each_counted_once(
-    rules: str, counters: dict[str, float], iops: float, tmp_path: Path
-) -> None:
+def test_the_load_of_a_host_is_the_sum_of_its_stored_operations_each_counted_once(rules: str, tmp_path: Path) -> None:
     (tmp_path / "node_exporter.yml").write_text(rules)
-    expected = {
-        "expr": "address:fss_client_estimated_iops:rate5m",
-        "eval_time": "15m",
-        "exp_samples": [
-            {
-                "labels": 'address:fss_client_estimated_iops:rate5m{address="10.0.0.5",agent="node_exporter"}',
-                "value": iops,
-            }
-        ],
+    cases: dict[str, tuple[dict[str, float], int]] = {
+        "one job": (series_of("a"), 2_500),
+        "two jobs": (series_of("a") | series_of("b"), 2_500),
+        "IPv4 written as IPv6": (series_of("a", address="::ffff:10.0.0.5"), 2_500),
+        "LOOKUP not stored": (series_of("a", without="LOOKUP"), 2_460),
+        "COMMIT not stored": (series_of("a", without="COMMIT"), 2_490),
     }
-    test = {
-        "interval": "1m",
-        "input_series": [{"series": name, "values": f"0+{growth}x20"} for name, growth in counters.items()],
-        "promql_expr_test": [expected],
-    }
-    document = {"rule_files": ["node_exporter.yml"], "evaluation_interval": "1m", "tests": [test]}
-    (tmp_path / "node_exporter_test.yml").write_text(yaml.safe_dump(document))
+    name = "address:fss_client_estimated_iops:rate5m"
+    of_host = f'{name}{{address="10.0.0.5",agent="node_exporter"}}'
+    tests = [
+        {
+            "name": case,
+            "interval": "1m",
+            "input_series": [{"series": series, "values": f"0+{growth}x20"} for series, growth in counters.items()],
+            "promql_expr_test": [
+                {"expr": name, "eval_time": "15m", "exp_samples": [{"labels": of_host, "value": iops}]}
+            ],
+        }
+        for case, (counters, iops) in cases.items()
+    ]
+    document = {"rule_files": ["node_exporter.yml"], "evaluation_interval": "1m", "tests": tests}
+    (tmp_path / "node_exporter_test.yml").write_text(json.dumps(document))
     fine, said = promtool("test", "rules", tmp_path / "node_exporter_test.yml")
 
     assert fine, said

@@ -135,12 +135,6 @@ def test_the_load_by_process_that_cannot_be_counted_costs_nothing_else_and_says_
         assert get(f"{url}/-/healthy")
 
 
-def test_without_the_flag_no_series_by_process_is_there(tmp_path: Path) -> None:
-    with serve(tmp_path) as (_, url, _):
-        assert "fss_client_process_" not in get(f"{url}/metrics")
-        assert "fss_nfs_process_" not in get(f"{url}/metrics")
-
-
 def sample(url: str, name: str) -> str:
     (line,) = (line for line in get(f"{url}/metrics").splitlines() if line.startswith(name))
     return line.rpartition(" ")[2]
@@ -161,37 +155,43 @@ def test_a_taken_port_is_reported_and_nothing_is_started(tmp_path: Path) -> None
     assert refused.stderr == expected
 
 
-def test_several_addresses_are_served(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def stats(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """An exporter on three addresses with another path of its metrics: URL and log file."""
     flags = ["--web.listen-address=127.0.0.1:0", "--web.listen-address=[::1]:0", "--web.listen-address=:0"]
-    with serve(tmp_path, *flags) as (_, _, log):
-        lines = [line for line in log.read_text().splitlines() if "listening on " in line]
-        urls = [line.partition("listening on ")[2].strip('"') for line in lines]
-
-        assert len(urls) == 3
-        for url in urls:
-            assert "fss_exporter_build_info" in get(url.replace("[::]", "127.0.0.1"))
+    with serve(tmp_path_factory.mktemp("stats"), "--web.telemetry-path=/stats", *flags) as (_, url, log):
+        yield url, log
 
 
-def test_the_usual_pages_are_there(tmp_path: Path) -> None:
-    with serve(tmp_path, "--web.telemetry-path=/stats") as (_, url, _):
-        assert "fss_exporter_build_info" in get(f"{url}/stats")
-        assert get(f"{url}/-/healthy") == "fss-exporter is healthy.\n"
-        assert get(f"{url}/-/ready") == "fss-exporter is ready.\n"
-        assert "/stats" in get(f"{url}/")
-        for path in ("/metrics", "/stats/", "/-/", "/favicon.ico"):
-            with pytest.raises(urllib.error.HTTPError, match="404") as missing:
-                get(f"{url}{path}")
-            missing.value.close()
+def test_several_addresses_are_served(stats: tuple[str, Path]) -> None:
+    lines = [line for line in stats[1].read_text().splitlines() if "listening on " in line]
+    urls = [line.partition("listening on ")[2].strip('"') for line in lines]
+
+    assert len(urls) == 3
+    for url in urls:
+        assert "fss_exporter_build_info" in get(url.replace("[::]", "127.0.0.1"))
 
 
-def test_the_process_is_described_and_python_in_one_label(tmp_path: Path) -> None:
-    with serve(tmp_path) as (_, url, _):
-        metrics = get(f"{url}/metrics")
+def test_the_usual_pages_are_there(stats: tuple[str, Path]) -> None:
+    url, _ = stats
+    assert get(f"{url}/-/healthy") == "fss-exporter is healthy.\n"
+    assert get(f"{url}/-/ready") == "fss-exporter is ready.\n"
+    assert "/stats" in get(f"{url}/")
+    for path in ("/metrics", "/stats/", "/-/", "/favicon.ico"):
+        with pytest.raises(urllib.error.HTTPError, match="404") as missing:
+            get(f"{url}{path}")
+        missing.value.close()
+
+
+def test_the_process_is_described_with_its_python_and_without_series_by_process(stats: tuple[str, Path]) -> None:
+    metrics = get(f"{stats[0]}/stats")
 
     names = {line.partition(" ")[0].partition("{")[0] for line in metrics.splitlines() if not line.startswith("#")}
     assert {"process_resident_memory_bytes", "process_cpu_seconds_total", "process_open_fds"} <= names
     assert f'python_version="{platform.python_version()}"' in metrics
     assert not [name for name in names if name.endswith("_created") or name.startswith("python_")]
+    assert "fss_client_process_" not in metrics
+    assert "fss_nfs_process_" not in metrics
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -240,21 +240,19 @@ def opened_by_a_reader(pipe: Path) -> int:
         return 0
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_during_the_start_takes_down_what_was_set_up(tmp_path: Path, number: signal.Signals) -> None:
+def test_a_signal_during_the_start_takes_down_what_was_set_up(tmp_path: Path) -> None:
     with starting(tmp_path) as (running, log):
-        running.send_signal(number)
+        running.send_signal(signal.SIGINT)
         assert running.wait(PATIENCE_S) == 0
         assert "msg=stopped" in log.read_text()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_second_signal_does_not_interrupt_the_stop(tmp_path: Path, number: signal.Signals) -> None:
-    script = f"""
+def test_a_second_signal_does_not_interrupt_the_stop(tmp_path: Path) -> None:
+    script = """
 import os, signal, sys
 from fss_exporter.cli import main, runtime
 from fss_exporter.cli.nfs_agent import NfsAgent
-served, number, stop = runtime.serve, {number.value}, NfsAgent.stop
+served, number, stop = runtime.serve, signal.SIGTERM, NfsAgent.stop
 
 def stop_late(agent):
     os.kill(os.getpid(), number)
@@ -262,7 +260,7 @@ def stop_late(agent):
     print("stopped", flush=True)
 
 NfsAgent.stop = stop_late
-signal_self = {{"on_listening": lambda _: os.kill(os.getpid(), number)}}
+signal_self = {"on_listening": lambda _: os.kill(os.getpid(), number)}
 runtime.serve = lambda *parts, **more: served(*parts, **more | signal_self)
 sys.exit(main.run(sys.argv[1:]))
 """

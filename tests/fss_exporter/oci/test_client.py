@@ -31,7 +31,6 @@ from fss_exporter.errors import (
 )
 from fss_exporter.oci.calls import CallBudget, SelfMetrics
 from fss_exporter.oci.client import SdkClient, Session, read_credentials
-from fss_exporter.oci.client.service_clients import open_client
 from fss_exporter.settings import Oci
 
 SERVICES = ("monitoring", "file_storage", "identity", "virtual_network")
@@ -395,10 +394,3 @@ def test_every_error_of_the_sdk_for_clients_is_a_usage_error() -> None:
     about_configuration = {error for error in families if "Config" in error.__name__ or "Key" in error.__name__}
     assert about_configuration
     assert all(issubclass(error, ClientError) for error in about_configuration)
-
-
-def test_metrics_are_posted_to_the_endpoint_for_ingestion(account: Account, tmp_path: Path) -> None:
-    """The client of Monitoring in the SDK has the endpoint of queries."""
-    held = read_credentials(Oci(config_file=account.write_config(tmp_path, "eu-frankfurt-1")))
-    client = open_client("monitoring_ingestion", held.config, signer=held.signer)
-    assert client.base_client.endpoint == "https://telemetry-ingestion.eu-frankfurt-1.oraclecloud.com/20180401"

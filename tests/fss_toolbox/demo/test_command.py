@@ -176,10 +176,7 @@ def test_the_printed_query_is_a_series_that_the_rules_record() -> None:
     assert f"record: {UTILISATION}\n" in rules
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_the_region_alone_answers_the_credentials_it_prints_and_leaves_nothing(
-    number: signal.Signals, tmp_path: Path
-) -> None:
+def test_the_region_alone_answers_the_credentials_it_prints_and_leaves_nothing(tmp_path: Path) -> None:
     with running(tmp_path, "--region-only", "--fault", "503:ListCompartments,times=1") as demo:
         url = demo.printed(r"(http://127\.0\.0\.1:\d+) ")
         tenancy = demo.printed(r"Tenancy +(\S+)")
@@ -198,7 +195,7 @@ def test_the_region_alone_answers_the_credentials_it_prints_and_leaves_nothing(
             "storage",
             "batch",
         }
-        assert demo.stop(number) == 0
+        assert demo.stop(signal.SIGHUP) == 0
         assert demo.err.read_text() == ""
         assert list(demo.temporary.iterdir()) == []
 
@@ -210,8 +207,13 @@ def test_a_signal_while_a_large_tenancy_is_built_leaves_nothing(tmp_path: Path) 
         assert list(demo.temporary.iterdir()) == []
 
 
-def test_under_nohup_the_region_alone_outlives_its_terminal(tmp_path: Path) -> None:
-    with running(tmp_path, "--region-only", hangup=signal.SIG_IGN) as demo:
+def test_under_nohup_the_region_alone_outlives_its_terminal_and_prints_commands_that_run_without_a_path(
+    tmp_path: Path,
+) -> None:
+    program = shutil.which("fss-exporter")
+    assert program is not None
+    with running(tmp_path, "--region-only", program=program, hangup=signal.SIG_IGN, PATH="/usr/bin:/bin") as demo:
+        assert demo.printed(r"(?m)^    (\S+) serve ") == program
         demo.printed(r"(Ctrl-C)")
         wait_for(lambda: signal.SIGQUIT in signals(demo, "SigCgt"), "the demo waits for its signals")
         assert signal.SIGHUP in signals(demo, "SigIgn")
@@ -223,15 +225,6 @@ def signals(demo: Demo, field: str) -> set[int]:
     status = Path(f"/proc/{demo.process.pid}/status").read_text()
     mask = int(re.findall(rf"{field}:\s+(\w+)", status)[0], 16)
     return {number for number in signal.Signals if mask >> (number - 1) & 1}
-
-
-def test_its_commands_run_as_printed_where_the_program_is_not_on_the_path(tmp_path: Path) -> None:
-    program = shutil.which("fss-exporter")
-    assert program is not None
-    with running(tmp_path, "--region-only", program=program, PATH="/usr/bin:/bin") as demo:
-        printed = demo.printed(r"(?m)^    (\S+) serve ")
-        assert demo.stop(signal.SIGTERM) == 0
-    assert printed == program
 
 
 def test_a_wrong_flag_is_one_line_and_exit_code_2(tmp_path: Path) -> None:

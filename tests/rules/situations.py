@@ -36,7 +36,7 @@ _INSTANCES = {"poller": 'instance="poller-0:', "client": 'instance="host-0:'}
 _JUDGE = judge("standard", None)
 _STATE = "max(mount_target:fss_state:max) or max(address:fss_state:max)"
 _FIRING = 'ALERTS{alertstate="firing"}'
-_BY_OCI = "fine by OCI"  # a poller asks no client
+_BY_OCI = "no trouble seen by OCI"  # a poller asks no client
 _WORDS = "|".join((_BY_OCI, *(state.word for state in State)))
 _USUAL = Site(minutes=20)
 NOBODY = "no answer"

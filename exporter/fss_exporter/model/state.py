@@ -274,8 +274,18 @@ class StateNow:
 
     @property
     def word(self) -> str:
-        """The state in a word. What is fine for one side alone says for which, because clients can hang while OCI sees nothing."""
-        return f"{self.state.word} by {self.judge}" if self.judge and self.state is State.FINE else self.state.word
+        """The state in words. Fine for one side alone is not fine, because clients can hang while OCI sees nothing."""
+        return f"no trouble seen by {self.judge}" if self.is_one_sided else self.state.word
+
+    @property
+    def tone(self) -> State:
+        """The state whose colour a view shows. Fine for one side alone has the colour of what is not known."""
+        return State.NOT_KNOWN if self.is_one_sided else self.state
+
+    @property
+    def is_one_sided(self) -> bool:
+        """Whether one side alone judged, and sees no trouble."""
+        return bool(self.judge) and self.state is State.FINE
 
     @property
     def told_seconds(self) -> float | None:
@@ -294,8 +304,8 @@ NOT_KNOWN: Final = StateNow(State.NOT_KNOWN)
 
 
 def counted(states: Iterable[StateNow]) -> Mapping[tuple[State, str], int]:
-    """Return how many subjects are in each state, with its word, the worst first."""
-    counts = Counter((now.state, now.word) for now in states)
+    """Return how many subjects have each tone and word, the worst first."""
+    counts = Counter((now.tone, now.word) for now in states)
     return {key: counts[key] for key in sorted(counts, reverse=True)}
 
 

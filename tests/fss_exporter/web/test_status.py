@@ -62,7 +62,7 @@ def test_a_mount_target_has_the_state_that_the_poller_exports_whatever_its_figur
     page = page_of(*mount_target(iops=10, iops_limit=50_000), *fresh(), *judged("mt-home", state))
 
     assert only_row(page).state.state is state
-    word = "fine by OCI" if state is State.FINE else state.word
+    word = "no trouble seen by OCI" if state is State.FINE else state.word
     assert f">1 {word}</strong>" in render(page)
     assert ("OCI counts no request without a reply" in render(page)) is (state is State.FINE)
 
@@ -302,10 +302,10 @@ def test_equal_failures_are_one_line_with_their_number_and_reason_and_refused_cr
 
     assert page.problems == (
         "OCI refuses the credentials (401) in eu-frankfurt-1: 1 lookup failed (GetVolume).",
-        "1 listing failed in eu-frankfurt-1: 404 (ListVolumes).",
-        "10 listings failed in eu-frankfurt-1: 503 (ListExports, ListFileSystems, ListMountTargets and 2 more).",
-        "1 lookup failed in eu-frankfurt-1: 429 (GetPrivateIp).",
-        "34 metric queries failed in eu-frankfurt-1: 503 (SummarizeMetricsData).",
+        "OCI answers 404 in eu-frankfurt-1: 1 listing failed (ListVolumes).",
+        "OCI answers 503 in eu-frankfurt-1: 10 listings failed (ListExports, ListFileSystems, ListMountTargets and 2 more).",
+        "OCI answers 429 in eu-frankfurt-1: 1 lookup failed (GetPrivateIp).",
+        "OCI answers 503 in eu-frankfurt-1: 34 metric queries failed (SummarizeMetricsData).",
     )
 
 

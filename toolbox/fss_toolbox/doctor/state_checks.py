@@ -33,7 +33,7 @@ _TICK_SECONDS: Final = 1.0
 
 
 def check_states(samples: Samples, runbook: str = RUNBOOK) -> Iterator[Finding]:
-    """Yield a finding for each state on the page of an exporter that is not fine, the worst first, and one for all that are fine, by OCI or for this host."""
+    """Yield a finding for each state on the page of an exporter that is not fine, the worst first, and one for each word of those without trouble."""
     states = {**_of_mount_targets(samples), **states_of_addresses(samples)}
     for name, now in sorted(states.items(), key=lambda of: (-of[1].state, of[0])):
         if now.state is not State.FINE:

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Final
 from fss_exporter.addresses import mount_targets_of_host
 from fss_exporter.client_scrape import Scraped, cost_of, rates_between, states_with_load
 from fss_exporter.errors import SourceError
-from fss_exporter.model.state import State
 from fss_exporter.samples import Samples
 from fss_exporter.served_states import SEES_NO_HANG
 from fss_exporter.web.status.client_rows import iops_by_address
 from fss_exporter.web.status.mount_target_rows import mount_target_rows
-from fss_exporter.web.status.overview import refused_regions, starting_collectors
+from fss_exporter.web.status.overview import FAILED_CALL, starting_collectors
 from fss_exporter.web.status.rows import MountTargetRow
 from fss_toolbox.ceilings import Judge
 from fss_toolbox.iostat.page_reports import report_between
@@ -77,10 +76,9 @@ class PageSource:
         starting = starting_collectors(samples)
         polls = samples.by("fss_oci_poll_success", "region").items()
         failed = (region for (region,), success in polls if not success)
-        gaps = tuple(failed_polls(failed, refused_regions(samples)))
+        gaps = tuple(failed_polls(failed, samples.by("fss_oci_failed_calls", "region", *FAILED_CALL)))
         without_hosts = _without_rates(samples, scrape)
-        sees_all = all(not row.state.judge or row.state.state is not State.FINE for row in without_hosts)
-        remarks = () if sees_all else (SEES_NO_HANG,)
+        remarks = (SEES_NO_HANG,) if any(row.state.is_one_sided for row in without_hosts) else ()
         if before is None:
             return Picture(without_hosts, gaps=gaps, remarks=(*remarks, _LATER), is_starting=True)
         seconds = at - before[0]

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `top` shows at one moment: every mount target with its figures, and what is behind one of them."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from fss_exporter.model.estimate import Bounds
 from fss_exporter.model.state import State, StateNow
 from fss_exporter.model.traffic import OperationTraffic, Traffic
-from fss_exporter.web.status.overview import REFUSED
+from fss_exporter.web.status.overview import REFUSED, causes_of_polls
 from fss_exporter.web.status.rows import MountTargetRow, Quantity, Usage, fullest
 
 # What Enter shows behind a mount target. The keys 1 to 4 stand for them.
@@ -81,13 +82,20 @@ class Picture:
     is_starting: bool = False  # whether the source has not yet had the time to know its mount targets
 
 
-def failed_polls(failed: Iterable[str], refused: Collection[str]) -> Iterator[str]:
-    """Yield why the figures of some regions grow older: those where OCI refuses the credentials, and all others whose last poll failed."""
-    others = sorted(set(failed).difference(refused))
-    if refused:
-        yield f"{REFUSED} in {', '.join(sorted(refused))}: figures grow older (docs/runbook.md#fssocicredentialsrefused)"
-    if others:
-        yield f"the last poll of {', '.join(others)} failed, and its figures grow older. fss-exporter doctor says why"
+def failed_polls(failed: Iterable[str], calls: Mapping[tuple[str, ...], float]) -> Iterator[str]:
+    """Yield why the figures of some regions grow older: where OCI refuses the credentials, and then where the last poll failed.
+
+    `calls` are failed calls by region, operation and reason.
+    """
+    causes = {region: cause for (region,), cause in causes_of_polls(calls).items()}
+    regions: dict[str, list[str]] = defaultdict(list)
+    for region in sorted({*failed, *(region for region, cause in causes.items() if cause == REFUSED)}):
+        regions[causes.get(region, "")].append(region)
+    for cause in sorted(regions, key=lambda cause: (cause != REFUSED, cause)):
+        where = ", ".join(regions[cause])
+        section = "fssocicredentialsrefused" if cause == REFUSED else "fssocidatalate"
+        said = f"{cause} in {where}" if cause else f"the last poll of {where} failed"
+        yield f"{said}: figures grow older (docs/runbook.md#{section})"
 
 
 class PictureSource(Protocol):

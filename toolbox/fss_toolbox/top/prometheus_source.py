@@ -20,7 +20,7 @@ from fss_exporter.model.traffic import OperationTraffic, Traffic, together
 from fss_exporter.served_ceilings import CEILINGS_OF_SERVICES, SOURCES, ServedCeilings
 from fss_exporter.served_states import OF_ADDRESSES
 from fss_exporter.web.status.mount_target_rows import GAUGES, LATENCIES, LIMITS, QUANTITIES, Ages, latency_usage
-from fss_exporter.web.status.overview import REFUSED_STATUS
+from fss_exporter.web.status.overview import FAILED_CALL
 from fss_exporter.web.status.rows import MountTargetRow, Quantity, Usage, with_places
 from fss_toolbox.ceilings import Judge
 from fss_toolbox.plan.client_moments import ClientsMoment, client_traffic
@@ -58,7 +58,7 @@ _TARGETS: Final = (
 )
 _SILENT: Final = f"group by (region) (last_over_time({_INFO}[1h]) unless on (tenancy, region) {_INFO})"
 _FAILED: Final = "max by (region) (fss_oci_poll_success) == 0"
-_REFUSED: Final = f'max by (region) (fss_oci_failed_calls{{reason="{REFUSED_STATUS}"}})'
+_FAILED_CALLS: Final = "max by (region, operation, reason) (fss_oci_failed_calls)"
 _AGES: Final = (
     f"min by (mount_target_id, resource) ({_AGE} + (time() - timestamp({_AGE}))"
     f" or (last_over_time({_AGE}[1h]) + time() - max_over_time(timestamp({_AGE})[1h:1m])))"
@@ -256,10 +256,10 @@ class PrometheusSource:
     def _of_pollers(self, targets: Collection[MountTargetRow], *, has_poller: bool) -> Iterator[str]:
         """Yield why the figures of pollers are old or missing."""
         if has_poller:
-            failed, refused, silent = (
-                [region for (region,) in sorted(self._by(query, "region"))] for query in (_FAILED, _REFUSED, _SILENT)
+            failed, silent = (
+                [region for (region,) in sorted(self._by(query, "region"))] for query in (_FAILED, _SILENT)
             )
-            yield from failed_polls(failed, refused)
+            yield from failed_polls(failed, self._by(_FAILED_CALLS, "region", *FAILED_CALL))
             if silent:
                 yield f"no poller of {', '.join(silent)} is scraped now: its last figures are shown (docs/runbook.md#fssocipollerdown)"
         elif targets:

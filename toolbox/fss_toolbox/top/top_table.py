@@ -182,7 +182,7 @@ def _target_cells(target: ShownTarget, view: View, *, is_narrow: bool) -> tuple[
 
     return (
         Cell(printable(row.shown_name), STYLES[target.state.state] if target.state.state >= State.NEAR else ""),
-        Cell(target.state.word, STYLES[target.state.state]),
+        Cell(target.state.word, STYLES[target.state.tone]),
         _ceiling_cell(target, is_narrow=is_narrow),
         usage(Quantity.IOPS),
         usage(Quantity.READ),
@@ -215,7 +215,7 @@ def targets_table(targets: Iterable[ShownTarget], view: View, width: int, *, is_
 
 
 def _searched(row: MountTargetRow) -> str:
-    return f"{row.name}\n{row.region}\n{row.address}\n{row.shape}\n{row.state.state.word}".casefold()
+    return f"{row.name}\n{row.region}\n{row.address}\n{row.shape}\n{row.state.word}".casefold()
 
 
 def _part_columns(view: View, quantity: Quantity) -> tuple[Column, ...]:
@@ -385,7 +385,7 @@ def subtitle(target: ShownTarget | None, view: View, parts: Parts | None, *, is_
         f"[{at}] {kind}" if kind != view.kind else f"[{at}] {kind.upper()}" for at, kind in enumerate(KINDS, 1)
     )
     ceiling = _barred(_ceiling_cell(target, has_range=True), 20)
-    style = GREY if is_silent else STYLES[target.state.state]
+    style = GREY if is_silent else STYLES[target.state.tone]
     lines = [
         Cell(printable(name), "bold"),
         Cell(printable(sentence(target.state)), style),

@@ -16,7 +16,6 @@ from fss_exporter.model.operations import FIXED_COSTS, read_io_operations
 from fss_exporter.model.state import State, whole_percent
 from fss_exporter.model.thresholds import CRITICAL_RATIO
 from fss_exporter.served_states import SEES_NO_HANG
-from fss_exporter.web.status.overview import REFUSED
 from fss_exporter.web.status.rows import Quantity, StatusPage, Usage
 from fss_exporter.web.status.style import SCRIPT, STYLE
 
@@ -41,7 +40,6 @@ def render(
         pages=pages,
         rows_on_a_page=_ROWS_ON_A_PAGE,
         sees_no_hang=SEES_NO_HANG,
-        refused=REFUSED,
     )
 
 

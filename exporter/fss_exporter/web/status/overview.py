@@ -2,7 +2,7 @@
 """Convert the metric families of one collection to the rows of the page. The module is pure: the clock is an argument."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
@@ -130,7 +130,7 @@ def _regions(samples: Samples, name_of: NameOf, now: float) -> tuple[RegionRow, 
     durations = samples.by("fss_oci_poll_duration_seconds", *_PLACE)
     inventory = samples.by("fss_oci_inventory_age_seconds", *_PLACE)
     of_metrics = samples.by("fss_oci_metric_success", *_PLACE, "oci_metric")
-    refused = refused_regions(samples)
+    causes = causes_of_polls(samples.by("fss_oci_failed_calls", *_PLACE, *FAILED_CALL))
     rows = []
     for key, success in sorted(samples.by("fss_oci_poll_success", *_PLACE).items()):
         ages = [
@@ -142,7 +142,7 @@ def _regions(samples: Samples, name_of: NameOf, now: float) -> tuple[RegionRow, 
             RegionRow(
                 region=name_of(*key),
                 success=success == 1,
-                is_refused=key[1] in refused,
+                cause=causes.get(key, ""),
                 polled_seconds_ago=_seconds_since(ended.get(key), now),
                 duration_seconds=durations.get(key),
                 inventory_age_seconds=inventory.get(key),
@@ -187,32 +187,42 @@ def _problems(samples: Samples, name_of: NameOf) -> tuple[str, ...]:
 
 
 _QUERY = "SummarizeMetricsData"
-REFUSED_STATUS = "401"
-REFUSED = f"OCI refuses the credentials ({REFUSED_STATUS})"
+_REFUSED_STATUS = "401"
+REFUSED = f"OCI refuses the credentials ({_REFUSED_STATUS})"
+_CAUSES = {_REFUSED_STATUS: REFUSED, "unreachable": "OCI is unreachable", "broken answer": "OCI gives broken answers"}
 _NAMED = 3  # so many operations with the same failure are named
 
+FAILED_CALL = ("operation", "reason")  # labels of failed calls behind those of a place
 
-def refused_regions(samples: Samples) -> frozenset[str]:
-    """Return the regions where OCI refuses the credentials."""
-    calls = samples.by("fss_oci_failed_calls", "region", "reason")
-    return frozenset(region for region, reason in calls if reason == REFUSED_STATUS)
+
+def _cause(reason: str) -> str:
+    return _CAUSES.get(reason) or (f"OCI answers {reason}" if reason.isdecimal() else f"calls of OCI fail ({reason})")
+
+
+def causes_of_polls(calls: Mapping[tuple[str, ...], float]) -> dict[tuple[str, ...], str]:
+    """Return by place why its last poll failed. `calls` are failed calls by place, operation and reason.
+
+    Refused credentials stop every call. Else the most frequent failure of metric queries is the cause.
+    """
+    stopping = {
+        (reason == _REFUSED_STATUS, number, tuple(place)): reason
+        for (*place, operation, reason), number in calls.items()
+        if operation == _QUERY or reason == _REFUSED_STATUS
+    }
+    return {place: _cause(reason) for (_, _, place), reason in sorted(stopping.items())}
 
 
 def _failed_calls(samples: Samples, name_of: NameOf) -> Iterator[str]:
     """Yield a sentence for all calls of a kind in a region that fail for the same reason."""
     calls_of: dict[tuple[str, str, str], dict[str, float]] = defaultdict(dict)
     for (tenancy, region, operation, reason), calls in samples.by(
-        "fss_oci_failed_calls", *_PLACE, "operation", "reason"
+        "fss_oci_failed_calls", *_PLACE, *FAILED_CALL
     ).items():
         kind = "metric query" if operation == _QUERY else "listing" if operation.startswith("List") else "lookup"
         calls_of[name_of(tenancy, region), kind, reason][operation] = calls
-    cause_first = sorted(calls_of.items(), key=lambda one: (one[0][2] != REFUSED_STATUS, one[0]))
+    cause_first = sorted(calls_of.items(), key=lambda one: (one[0][2] != _REFUSED_STATUS, one[0]))
     for (place, kind, reason), operations in cause_first:
         calls = sum(operations.values())
         plural = kind if calls == 1 else f"{kind.removesuffix('y')}ies" if kind.endswith("y") else f"{kind}s"
         names = first_names(sorted(operations), _NAMED)
-        failed = f"{calls:,.0f} {plural} failed"
-        if reason == REFUSED_STATUS:
-            yield f"{REFUSED} in {place}: {failed} ({names})."
-        else:
-            yield f"{failed} in {place}: {reason} ({names})."
+        yield f"{_cause(reason)} in {place}: {calls:,.0f} {plural} failed ({names})."

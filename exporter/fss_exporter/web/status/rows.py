@@ -221,7 +221,7 @@ class RegionRow:
 
     region: str
     success: bool  # whether OCI answered every query and inventory call of the last poll
-    is_refused: bool  # whether OCI refuses the credentials
+    cause: str  # why the last poll failed, as far as its calls tell
     # time since the last poll, and how long it took
     polled_seconds_ago: float | None
     duration_seconds: float | None
@@ -262,8 +262,8 @@ class StatusPage:
 
     @property
     def sees_no_hang(self) -> bool:
-        """Whether a mount target is fine by OCI alone."""
-        return any(row.state.judge and row.state.state is State.FINE for row in self.mount_targets)
+        """Whether OCI sees no trouble of a mount target, and nobody asked its clients."""
+        return any(row.state.is_one_sided for row in self.mount_targets)
 
     @property
     def of_addresses(self) -> Mapping[tuple[State, str], int]:
@@ -290,5 +290,5 @@ class StatusPage:
             row
             for row in self.mount_targets
             if wanted
-            in f"{row.name}\n{row.region}\n{row.address}\n{row.shape}\n{row.lifecycle}\n{row.state.state.word}".casefold()
+            in f"{row.name}\n{row.region}\n{row.address}\n{row.shape}\n{row.lifecycle}\n{row.state.word}".casefold()
         )

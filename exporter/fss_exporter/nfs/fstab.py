@@ -53,6 +53,7 @@ class Fstab(NamedTuple):
 
     entries: tuple[FstabEntry, ...]
     missing: tuple[FstabEntry, ...]  # those that should be mounted and are not
+    path: Path = FSTAB
 
 
 def parse_fstab(raw: bytes) -> tuple[FstabEntry, ...]:
@@ -113,7 +114,7 @@ def read_fstab(procfs: Path, pid: str, stated: Path | None, wanted: MountFilter 
         mountinfo = (procfs / pid / "mountinfo").read_bytes() if entries else b""
     except OSError as error:
         raise SourceError(f"cannot read {error.filename or path}: {error.strerror}") from error
-    return Fstab(entries, missing_entries(entries, decode(mountinfo), wanted))
+    return Fstab(entries, missing_entries(entries, decode(mountinfo), wanted), path)
 
 
 class FstabWatch:
@@ -142,10 +143,10 @@ class FstabWatch:
         except SourceError as error:
             self._missing = None
             self._log_once.failed(
-                "fstab", f"mounts of {FSTAB} that are gone are not noticed: {error}", level=logging.INFO
+                "fstab", f"mounts of fstab that are gone are not noticed: {error}", level=logging.INFO
             )
         else:
-            self._log_once.works("fstab", f"{FSTAB} can be read again")
+            self._log_once.works("fstab", "fstab can be read again")
 
     def families(self) -> Iterator[Metric]:
         """Return the metric. Empty if the number is unknown."""

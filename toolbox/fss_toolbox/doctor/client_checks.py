@@ -166,16 +166,17 @@ def _nas_listing(superblock: Superblock, subject: str, _: ClientFacts) -> Iterat
 
 
 def _fstab(fstab: Fstab) -> Iterator[Finding]:
+    path = str(fstab.path)
     for entry in fstab.entries:
         by_hand = [option for option in entry.options if option.startswith(("rsize=", "wsize="))]
         if by_hand:
             subject = f"{entry.device} on {entry.mount_point}"
-            yield finding_of("transfer-size.by-hand", subject, line=entry.line, options=", ".join(by_hand))
+            yield finding_of("transfer-size.by-hand", subject, path=path, line=entry.line, options=", ".join(by_hand))
     for entry in fstab.missing:
-        yield finding_of("fstab.missing", f"{entry.device} on {entry.mount_point}", line=entry.line)
+        yield finding_of("fstab.missing", f"{entry.device} on {entry.mount_point}", path=path, line=entry.line)
     wanted = sum(entry.is_mounted_at_boot for entry in fstab.entries)
     if wanted and not fstab.missing:
-        yield finding_of("fstab.mounted", count=wanted)
+        yield finding_of("fstab.mounted", count=wanted, path=path)
 
 
 def _share(superblock: Superblock, *names: str) -> str:

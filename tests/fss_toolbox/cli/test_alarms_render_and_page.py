@@ -43,6 +43,12 @@ class TestRender:
             alarm["displayName"]: alarm["query"] for alarm in stored
         }
 
+    def test_from_the_inventory_without_a_topic_the_topic_is_a_variable_of_the_module(self, operator: Operator) -> None:
+        flags = ("--compartment", STORAGE, "--from-inventory", "--output", "terraform")
+        rendered = ask("alarms", "render", *operator.account(), *flags)
+        assert (rendered.code, rendered.err.splitlines()[-1]) == (0, "note: still to be filled in: TOPIC_OCID")
+        assert 'variable "topic_ocid"' in rendered.out
+
     def test_a_folder_that_cannot_be_written_is_reported(self, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("")
         answer = ask("alarms", "render", "--out", tmp_path / "file" / "below")

@@ -76,13 +76,18 @@ class AlarmFlags(PackFlags, FactsFlags):
         shipped = resources.files("fss_toolbox") / "assets" / "mql" / "templates" / "alarms"
         return load_pack(self.pack_folder or shipped, join_order(facts))
 
+    def complete_scope(self, region: str) -> AlarmScope:
+        """Return the place of alarms that can be created, or raise UsageError as `scope` does, and for a missing topic."""
+        scope = self.scope(region)
+        if not (self.topic or self.stream):
+            raise UsageError("--topic: an alarm needs a destination. Give the OCID of a topic, or --stream")
+        return scope
+
     def scope(self, region: str) -> AlarmScope:
-        """Return the place of the alarms, or raise UsageError for a missing compartment or topic, or a topic elsewhere."""
+        """Return the place of the alarms, or raise UsageError for a missing compartment or a topic elsewhere."""
         planned = self.planned_scope()
         if not self.compartment:
             raise UsageError("--compartment: give the OCID of the compartment the mount targets are in")
-        if not (self.topic or self.stream):
-            raise UsageError("--topic: an alarm needs a destination. Give the OCID of a topic, or --stream")
         for name, ocid in (("--topic", self.topic), ("--stream", self.stream)):
             if ocid and region_of(ocid) not in ("", region):
                 raise UsageError(

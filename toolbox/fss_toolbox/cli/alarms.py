@@ -184,7 +184,7 @@ def _planned(options: CopiesFlags) -> tuple[SavedPlan, Alarms]:
     session = session_of(settings)
     facts = options.recorded_region(session.region)
     pack = options.pack(facts)
-    scope = options.scope(session.region)
+    scope = options.complete_scope(session.region)
     with tables.progress() as progress:
         progress.phase(f"{session.region}: listing mount targets and metrics")
         inputs = options.inputs(settings, session, scope, pack)

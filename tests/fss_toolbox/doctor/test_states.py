@@ -64,6 +64,15 @@ def test_the_worst_comes_first_and_all_that_are_fine_are_one_line() -> None:
     assert findings[-1].message == "7 no trouble seen by OCI: mt-0, mt-12, mt-15, mt-18, mt-3 and 2 more"
 
 
+def test_an_address_is_fine_for_the_mounts_of_its_exporter_while_its_mount_target_fails_others() -> None:
+    address = 'fss_client_address_state{network="r",address="10.80.3.30"} 0'
+    failing = f"fss_mount_target_state{{{target('a', 'mt-media')}}} 4"
+    assert [(of.subject, of.message) for of in check_states(page(address, failing))] == [
+        ("mt-media", "failing"),
+        ("", "1 fine for its own mounts: 10.80.3.30"),
+    ]
+
+
 def test_mount_targets_with_one_name_have_their_region() -> None:
     two = [f"fss_mount_target_state{{{target(f'ocid-{region}', 'mt', region)}}} 4" for region in ("fra", "iad")]
     assert [finding.subject for finding in check_states(page(*two))] == [

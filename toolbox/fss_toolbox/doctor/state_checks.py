@@ -34,13 +34,16 @@ _TICK_SECONDS: Final = 1.0
 
 def check_states(samples: Samples, runbook: str = RUNBOOK) -> Iterator[Finding]:
     """Yield a finding for each state on the page of an exporter that is not fine, the worst first, and one for each word of those without trouble."""
-    states = {**_of_mount_targets(samples), **states_of_addresses(samples)}
+    addresses = states_of_addresses(samples)
+    states = {**_of_mount_targets(samples), **addresses}
+    fine: dict[str, list[str]] = {}
     for name, now in sorted(states.items(), key=lambda of: (-of[1].state, of[0])):
         if now.state is not State.FINE:
             yield _finding(name, now, runbook)
-    for word in sorted({now.word for now in states.values() if now.state is State.FINE}):
-        fine = sorted(name for name, now in states.items() if now.word == word)
-        yield finding_of("state.fine", count=len(fine), word=word, names=first_names(fine, _MOST_NAMES))
+        else:  # an address of the exporter can be fine while the mount target behind it fails others
+            fine.setdefault(f"{now.word} for its own mounts" if name in addresses else now.word, []).append(name)
+    for word, names in sorted(fine.items()):
+        yield finding_of("state.fine", count=len(names), word=word, names=first_names(names, _MOST_NAMES))
 
 
 def _of_mount_targets(samples: Samples) -> Mapping[str, StateNow]:

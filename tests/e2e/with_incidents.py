@@ -89,7 +89,7 @@ ONE_OF_EACH_KIND = (
     "10 % of the requests fail, as OCI alone sees",
     "each request takes 100 ms",
     "96 % of the IOPS ceiling",
-    "the LDAP server does not answer",
+    "the LDAP server of two mount targets does not answer",
     "two of ten agents are dead",
 )
 

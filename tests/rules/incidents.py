@@ -766,8 +766,8 @@ RESOURCES = (
         (ticket("FssMountTargetNotActive", 80),),
     ),
     Incident(
-        "the LDAP server does not answer",
-        Site(has_extras=True),
+        "the LDAP server of two mount targets does not answer",
+        Site(mount_targets=2, has_extras=True),
         (Published(metric="LdapConnectionErrors", dimension="Timeout", value=6),),
         (ticket("FssLdapErrors", 20),),
     ),

@@ -1,13 +1,16 @@
-"""Tags in the labels of alerts: which alerts get them, and that no alert is lost."""
+"""Tags in the labels of alerts and in the fleet dashboard: what gets them, and that nothing is lost."""
 
+import json
 import re
 from pathlib import Path
 
+import pytest
 import yaml
 from tests.rules.pack import RULE_FILES, promtool
 
-from fss_toolbox.alert_labels import with_alert_labels
+from fss_toolbox.alert_labels import with_alert_labels, with_tag_variables
 
+DASHBOARDS = sorted((RULE_FILES[0].parents[1] / "dashboards").glob("*.json"))
 LABELS = ("tag_team", "tag_cost_unit")
 WITHOUT = re.compile(
     "Fss(Region|Exporter|Monitoring|Oci|Collector|Coverage|Service|Volume|Replication).+|.+(LimitReached|DataMissing)"
@@ -92,3 +95,38 @@ def test_the_tags_of_a_poller_that_stopped_stay_though_one_of_its_name_polls_in_
     ]
     kept = 'count(mount_target:fss_mount_target_tags:info{tag_team="batch"})'
     holds(tmp_path, series, kept, ["{}"])
+
+
+def test_a_dashboard_without_tags_or_without_the_choice_of_mount_targets_is_as_shipped() -> None:
+    for path in DASHBOARDS:
+        text = path.read_text()
+        assert with_tag_variables(text, ()) == text
+        assert (with_tag_variables(text, LABELS) == text) == (path.stem != "fleet")
+
+
+def test_the_fleet_dashboard_filters_its_mount_targets_and_alerts_by_each_tag() -> None:
+    (path,) = (path for path in DASHBOARDS if path.stem == "fleet")
+    shipped, text = path.read_text(), with_tag_variables(path.read_text(), LABELS)
+    variables = json.loads(text)["templating"]["list"]
+    chosen = 'shape=~\\"$shape\\"'
+    by_tag = ', tag_team=~\\"$tag_team\\", tag_cost_unit=~\\"$tag_cost_unit\\"'
+
+    assert [variable["name"] for variable in variables][4:7] == ["shape", *LABELS]
+    assert text.count(f"{chosen}{by_tag}}}") == text.count(chosen) == shipped.count(chosen)
+    assert text.count("mount_target:fss_mount_target_tagged:info{tenancy") == shipped.count(chosen) + len(LABELS)
+    alerts = re.findall(r"ALERTS(?:_FOR_STATE)?{[^}]*\$region[^}]*}", text)
+    assert alerts
+    assert [one for one in alerts if 'tag_team=~\\"$tag_team|\\"' not in one] == []
+
+
+@pytest.mark.parametrize(("chosen", "shown"), [(".*", ["a", "b", "c"]), ("genomics", ["a"])])
+def test_all_shows_mount_targets_without_the_tag_too(chosen: str, shown: list[str], tmp_path: Path) -> None:
+    tags = "fss_mount_target_tags_info"
+    series = [
+        *(info(name, "1x100") for name in "abc"),
+        info("a", "1x100", 'tag_team="genomics"', tags),
+        info("b", "1x100", 'tag_cost_unit="42"', tags),
+        {"series": 'fss_oci_poll_timestamp_seconds{instance="p",job="p",tenancy="t",region="r"}', "values": "0+60x100"},
+    ]
+    found = f'group by (mount_target_id) (mount_target:fss_mount_target_tagged:info{{tag_team=~"{chosen}"}})'
+    holds(tmp_path, series, found, [f'{{mount_target_id="{name}"}}' for name in shown])

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Put the tags of mount targets and file systems into the labels of their alerts, because Alertmanager routes by labels alone.
 
-Each expression is joined with one record of the tags. An alert without tags stays as it is.
+Each expression is joined with one record of the tags. An alert without tags stays as it is. The fleet dashboard gets a variable for each tag.
 """
 
+import json
 import re
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 _ALERT: Final = re.compile(r"(?m)^( +)- alert: .*\n\1  expr: (?:\|-\n((?:\1    .*\n)+)|(.*)\n)")
 
@@ -14,6 +15,14 @@ _ALERT: Final = re.compile(r"(?m)^( +)- alert: .*\n\1  expr: (?:\|-\n((?:\1    .
 _LABELS: Final = re.compile(r"\A\s*\w+ by \(([^)]*)\)|group_left \(([^)]*)\) address:fss_subject:info\s*\Z")
 
 _SUBJECTS: Final = ("mount_target", "file_system")
+
+# Mount targets, and the same with their tags, which only a dashboard reads.
+_TARGETS: Final = "mount_target:fss_mount_target:info"
+_TAGGED: Final = "mount_target:fss_mount_target_tagged:info"
+
+# How the fleet dashboard chooses mount targets and alerts. Both end with the text that tags follow.
+_CHOSEN_TARGETS: Final = re.compile(rf"{_TARGETS}({{[^}}]*shape=~\"\$shape\")")
+_CHOSEN_ALERTS: Final = re.compile(r"(\bALERTS(?:_FOR_STATE)?{[^}]*region=~\"\$region\|\")")
 
 
 def with_alert_labels(rules: str, labels: Sequence[str]) -> str:
@@ -39,6 +48,52 @@ def with_alert_labels(rules: str, labels: Sequence[str]) -> str:
     return _with_records(_ALERT.sub(joined, rules), labels)
 
 
+def with_tag_variables(dashboard: str, labels: Sequence[str]) -> str:
+    """Return a dashboard with a variable for each tag behind that of the shape. One without such a variable stays as it is."""
+    content = json.loads(dashboard)
+    variables = content["templating"]["list"]
+    shape = next((variable for variable in variables if variable["name"] == "shape"), None)
+    if shape is None or not labels:
+        return dashboard
+
+    def chosen(text: str) -> str:
+        text = _CHOSEN_TARGETS.sub(rf"{_TAGGED}\1{_matchers(labels)}", text)
+        return _CHOSEN_ALERTS.sub(rf"\1{_matchers(labels, '|')}", text)
+
+    content = _with_texts(content, chosen)
+    place = variables.index(shape) + 1
+    content["templating"]["list"][place:place] = [_variable(shape, label) for label in labels]
+    return json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def _matchers(labels: Sequence[str], otherwise: str = "") -> str:
+    return "".join(f', {label}=~"${label}{otherwise}"' for label in labels)
+
+
+def _with_texts(node: Any, change: Callable[[str], str]) -> Any:
+    """Return a document of JSON with each text changed."""
+    match node:
+        case str():
+            return change(node)
+        case list():
+            return [_with_texts(one, change) for one in node]
+        case dict():
+            return {key: _with_texts(one, change) for key, one in node.items()}
+    return node
+
+
+def _variable(shape: Mapping[str, Any], label: str) -> dict[str, Any]:
+    query = f'label_values({_TAGGED}{{tenancy=~"$tenancy", region=~"$region"}}, {label})'
+    name = label.removeprefix("tag_")
+    return {
+        **shape,
+        "name": label,
+        "label": name,
+        "description": f"Tag {name} of the mount targets.",
+        "query": {**shape["query"], "query": query},
+    }
+
+
 def _subject_of(expression: str) -> str:
     found = _LABELS.search(expression.strip())
     names = re.split(r",\s*", found[1] or found[2]) if found else ()
@@ -51,7 +106,7 @@ def _record(subject: str) -> str:
 
 def _with_records(rules: str, labels: Sequence[str]) -> str:
     """Return the file with the records, if it is that of the inventory. Tags of a poller that stopped stay for six hours."""
-    if "record: mount_target:fss_mount_target:info" not in rules:
+    if f"record: {_TARGETS}\n" not in rules:
         return rules
     group = "groups:\n  - name: fss-tags\n    # By fss-exporter assets --alert-labels.\n    rules:\n"
     for subject in _SUBJECTS:
@@ -66,5 +121,13 @@ def _with_records(rules: str, labels: Sequence[str]) -> str:
               (last_over_time({info}[6h]) unless on (job, cluster, instance, tenancy, region) fss_oci_poll_timestamp_seconds)
             )
           )
+"""
+    on = "on (tenancy, region, mount_target_id)"
+    group += f"""\
+      - record: {_TAGGED}
+        expr: |-
+          {_TARGETS} * {on} group_left ({", ".join(labels)}) {_record("mount_target")}
+          or {on}
+          {_TARGETS}
 """
     return rules.replace("groups:\n", f"{group}\n", 1)

@@ -22,7 +22,7 @@ from fss_exporter import RUNBOOK, RUNBOOK_URL
 from fss_exporter.cli.terminal import echo, writing
 from fss_exporter.errors import FssError, UsageError
 from fss_exporter.setting_types import tag_label, tags_as_labels
-from fss_toolbox.alert_labels import with_alert_labels
+from fss_toolbox.alert_labels import with_alert_labels, with_tag_variables
 from fss_toolbox.cli.toolbox_flags import FOLDER, link_base
 
 # Base of links in dashboards: the page of the exporter that a variable chooses.
@@ -60,8 +60,9 @@ def _linked(path: PurePosixPath, content: bytes, files: Container[PurePosixPath]
             return _with_links_inside(path, content, files)
         case "rules", ".yml":
             return with_alert_labels(_with_alert_links(content.decode(), bases), bases.alert_labels).encode()
-        case "dashboards", ".json" if bases.runbook:
-            return content.replace(_OF_AN_EXPORTER.encode(), f"{bases.runbook}#".encode())
+        case "dashboards", ".json":
+            text = with_tag_variables(content.decode(), bases.alert_labels)
+            return (text.replace(_OF_AN_EXPORTER, f"{bases.runbook}#") if bases.runbook else text).encode()
         case "mql", ".json" if bases.runbook and path.parts[1] != "templates":
             return _with_next_steps(content.decode(), bases.runbook).encode()
     return content
@@ -167,7 +168,7 @@ def _labels_of(tags: str) -> tuple[str, ...]:
     "--alert-labels",
     metavar="TAG,TAG",
     default="",
-    help="Tags of oci.tags_as_labels that alerts get as labels, for the routes of Alertmanager.",
+    help="Tags of oci.tags_as_labels that alerts get as labels and the fleet dashboard as variables.",
 )
 def assets(
     directory: Path, *, overwrite: bool, runbook_url: str | None, grafana_url: str | None, alert_labels: str

@@ -209,3 +209,30 @@ def test_bandwidth_of_fio_3_in_decimal_units_is_decimal() -> None:
         "r.txt", HEAD + "  read: IOPS=1000, BW=5.00MB/s (4883KiB/s)(50.0MB/10000msec)\n     lat (usec): avg=9\n"
     )
     assert job.reads.bytes_per_second == pytest.approx(5e6)
+
+
+@pytest.mark.parametrize(
+    ("mean", "most", "unit", "is_left_out"),
+    [
+        ("177.56", "349", "msec", False),
+        ("177.56", "349", "usec", True),  # the percentiles are a thousand times as long
+        ("17.56", "349", "msec", True),
+        ("340.00", "349", "msec", True),
+        ("177.56", "12.5k", "msec", False),
+        ("0.60", "1", "msec", False),  # a millisecond is the step of the percentiles
+    ],
+)
+def test_percentiles_that_contradict_their_mean_are_left_out(
+    mean: str, most: str, unit: str, is_left_out: bool
+) -> None:
+    rows = "1.00th=[    1], 99.00th=[    1]" if unit == "msec" and most == "1" else "1.00th=[  163], 99.00th=[  205]"
+    text = f"""\
+j: (groupid=0, jobs=1): err= 0: pid=69: Sat Nov 16 04:44:17 2024
+  read: IOPS=2801, BW=10.9MiB/s (11.5MB/s)(1315MiB/120182msec)
+    clat ({unit}): min=0, max={most}, avg={mean}, stdev= 9.68
+    clat percentiles (msec):
+     |  {rows}
+"""
+    (job,) = read_report("r.txt", text)
+    said = f"percentiles of reads contradict their mean of {float(mean) / (1000 if unit == 'usec' else 1):.3g} ms, so they are left out"
+    assert (not job.reads.percentiles, said in job.remarks) == (is_left_out, is_left_out)

@@ -232,3 +232,16 @@ def test_reports_of_one_start_are_one_run_and_those_of_two_starts_are_two() -> N
     assert [(job.run, job.reads.count) for job in read_report("r.json", interim)] == [(0, 1000)]
     loop = "\n".join((_stamped("a", 1060, 60, 500), _stamped("a", 1125, 60, 501)))
     assert [(job.run, job.reads.count) for job in read_report("r.json", loop)] == [(0, 500), (1, 501)]
+
+
+@pytest.mark.parametrize(
+    ("factor", "is_left_out"), [(0.1, True), (0.98, False), (1.0, False), (1.02, False), (10, True)]
+)
+def test_percentiles_that_contradict_their_mean_are_left_out_with_a_remark(factor: float, is_left_out: bool) -> None:
+    def change(document: dict[str, Any]) -> None:
+        latency = job(document)["read"]["clat_ns"]
+        latency["percentile"] = {key: value * factor for key, value in latency["percentile"].items()}
+
+    first = read_report("r.json", edited(change))[0]
+    said = [remark for remark in first.remarks if "contradict" in remark]
+    assert (not first.reads.percentiles, len(said)) == (is_left_out, is_left_out)

@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Final
 
 from fss_exporter.errors import UsageError
+from fss_toolbox.fio.percentiles import Percentiles, remarks as percentile_remarks
 from fss_toolbox.fio.printed_errors import printed_errors, refuse_nothing_done
 from fss_toolbox.pasted_text import without_margin
 from fss_toolbox.sizing.benchmark import Direction, Job
@@ -54,7 +55,7 @@ _BANDWIDTH: Final = re.compile(
 
 _RUNTIME: Final = re.compile(r"(?:/|runt=\s*)(\d+)msec")
 _LATENCY: Final = re.compile(
-    r"^\s*(?P<what>[sc]?lat|sync) \((?P<unit>[num]?sec)\)\s*:.*?avg=\s*(?P<mean>\d+(?:\.\d+)?)"
+    r"^\s*(?P<what>[sc]?lat|sync) \((?P<unit>[num]?sec)\)\s*:(?:.*?max=\s*(?P<most>\d+(?:\.\d+)?)(?P<power>[kKmM]?)\b)?.*?avg=\s*(?P<mean>\d+(?:\.\d+)?)"
 )
 _PERCENTILES: Final = re.compile(r"^\s*(?P<what>[sc]?lat|sync) percentiles \((?P<unit>[num]?sec)\):")
 _PERCENTILE: Final = re.compile(r"(\d+\.\d+)th=\[\s*>?=?(\d+)\]")
@@ -88,8 +89,17 @@ class _DirectionLines:
 
     figures: str = ""
     latencies: dict[str, float] = field(default_factory=dict)
+    largest: dict[str, float] = field(default_factory=dict)
     percentiles: dict[str, dict[float, float]] = field(default_factory=dict)
     table: tuple[str, float] | None = None  # word and unit of the percentiles that follow. None before a heading
+
+    @property
+    def of_completion(self) -> Percentiles:
+        """Percentiles from the completion on, or of the whole latency with `lat_percentiles`."""
+        word = "clat" if self.percentiles.get("clat") else "lat"
+        values = self.percentiles.get(word, {})
+        step = self.table[1] if self.table else 0.0
+        return Percentiles(values, self.latencies.get(word, 0.0), self.largest.get(word, 0.0), step)
 
 
 @dataclass(slots=True)
@@ -213,7 +223,10 @@ def _take(result: _Result, line: str) -> None:
     elif part is None:
         return
     elif latency := _LATENCY.match(line):
-        part.latencies[latency["what"]] = float(latency["mean"]) * _SECONDS[latency["unit"]]
+        unit = _SECONDS[latency["unit"]]
+        part.latencies[latency["what"]] = float(latency["mean"]) * unit
+        if latency["most"]:
+            part.largest[latency["what"]] = float(latency["most"]) * _THOUSANDS[latency["power"].lower()] * unit
     elif percentiles := _PERCENTILES.match(line):
         part.table = percentiles["what"], _SECONDS[percentiles["unit"]]
     elif line.lstrip().startswith("|"):
@@ -253,6 +266,9 @@ def _job(source: str, result: _Result, run: int, options: Mapping[str, str]) -> 
     _divide_mixed(source, result, announced)
     reads, writes = (_direction(source, result, way, announced) for way in ("read", "write"))
     syncs = _syncs(result)
+    remarks += percentile_remarks(
+        **{f"{way}s": result.parts[way].of_completion for way in ("read", "write") if way in result.parts}
+    )
     if syncs.count:
         remarks.append(uncounted_syncs(syncs.count))
     remarks.append("figures of fio's normal output have three digits. JSON (--output-format=json) has all of them")
@@ -321,7 +337,7 @@ def _direction(source: str, result: _Result, way: str, announced: str) -> Direct
         total_bytes=count * size if size else round(count * bandwidth / iops),
         one_size=bool(size),
         mean_seconds=mean or None,
-        percentiles=part.percentiles.get("clat") or part.percentiles.get("lat") or {},
+        percentiles=part.of_completion.known,
     )
 
 

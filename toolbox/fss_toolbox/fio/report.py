@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fss_exporter.errors import UsageError
 from fss_toolbox.fio import normal_output
+from fss_toolbox.fio.percentiles import Percentiles, remarks as percentile_remarks
 from fss_toolbox.fio.printed_errors import printed_errors, refuse_nothing_done
 from fss_toolbox.sizing.benchmark import Direction, Job
 
@@ -37,6 +38,7 @@ class _FioPart(BaseModel):
 
 class _Latency(_FioPart):
     mean: Amount = 0.0
+    most: Amount = Field(default=0.0, alias="max")
     samples: Count = Field(default=0, alias="N")
     percentile: dict[str, Amount] = Field(default_factory=dict)
 
@@ -249,8 +251,6 @@ def _job(entry: _FioJob, options: Mapping[str, Any], copies: int) -> Job:
 
 
 def _direction(part: _FioDirection, *, one_size: bool) -> Direction:
-    completion, whole = part.clat_ns or _Latency(), part.lat_ns or _Latency()
-    percentiles = completion.percentile or whole.percentile  # --lat_percentiles=1 --clat_percentiles=0
     mean = (part.lat_ns or part.clat_ns or _Latency()).mean
     return Direction(
         operations=part.iops,
@@ -259,8 +259,15 @@ def _direction(part: _FioDirection, *, one_size: bool) -> Direction:
         total_bytes=part.io_bytes,
         one_size=one_size,
         mean_seconds=mean * _NANOSECOND if part.total_ios and mean else None,
-        percentiles={float(key): value * _NANOSECOND for key, value in percentiles.items() if _is_percent(key)},
+        percentiles=_percentiles(part).known,
     )
+
+
+def _percentiles(part: _FioDirection) -> Percentiles:
+    completion, whole = part.clat_ns or _Latency(), part.lat_ns or _Latency()
+    of = completion if completion.percentile else whole  # --lat_percentiles=1 --clat_percentiles=0
+    seconds = {float(key): value * _NANOSECOND for key, value in of.percentile.items() if _is_percent(key)}
+    return Percentiles(seconds, of.mean * _NANOSECOND, of.most * _NANOSECOND, _NANOSECOND)
 
 
 def _syncs(entry: _FioJob) -> Direction:
@@ -313,6 +320,7 @@ def _remarks(entry: _FioJob, options: Mapping[str, Any]) -> list[str]:
         remarks.append(
             "buffered: the page cache merges and absorbs requests, so the cost is that of what fio asked for"
         )
+    remarks += percentile_remarks(reads=_percentiles(entry.read), writes=_percentiles(entry.write))
     if entry.trim.total_ios:
         remarks.append(f"{entry.trim.total_ios} trims are not judged")
     if entry.syncs:

@@ -68,11 +68,27 @@ def test_what_to_read_is_on_the_exporter_that_was_asked(exporter: Exporter) -> N
     assert f"read http://{exporter.address}/runbook#fssmounttargetdown" in fixes
 
 
+def test_the_calls_that_failed_are_named_because_a_failed_round_is_no_unexpected_error(exporter: Exporter) -> None:
+    of = 'tenancy="t",region="eu-frankfurt-1"'
+    calls = (
+        f'fss_oci_failed_calls{{{of},operation="SummarizeMetricsData",reason="500"}} 1\n'
+        f'fss_oci_failed_calls{{{of},operation="ListExports",reason="404"}} 4\n'
+    )
+    exporter.metrics = (200, FINE.replace('success{collector="oci"} 1', 'success{collector="oci"} 0') + calls)
+    said = [
+        message for severity, subject, message in findings(exporter) if (severity, subject) == (Severity.WARNING, "oci")
+    ]
+    assert said == [
+        "OCI answers 404 in eu-frankfurt-1: 4 listings failed (ListExports)",
+        "OCI answers 500 in eu-frankfurt-1: 1 metric query failed (SummarizeMetricsData)",
+    ]
+
+
 def test_each_loop_is_shown_with_its_last_success_and_its_errors(exporter: Exporter) -> None:
     nfs, oci = findings(exporter)
     assert nfs[:2] == (Severity.OK, "nfs")
     assert oci[:2] == (Severity.OK, "oci")
-    assert oci[2].endswith("s ago, 3 errors since its start")
+    assert oci[2].endswith("s ago, 3 unexpected errors since its start")
 
 
 SEEN = """

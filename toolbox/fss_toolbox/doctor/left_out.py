@@ -17,6 +17,7 @@ _SAID_ANYWAY: Final = frozenset(
         "exporter.failed-loop",
         "exporter.other-namespace",
         "exporter.sees-less",
+        "exporter.sees-fewer-mounts",
         "exporter.idle-table",
         "exporter.left-out",
         "exporter.idle-part",

@@ -14,6 +14,7 @@ from fss_exporter import DEFAULT_PORT, RUNBOOK
 from fss_exporter.addresses import UNKNOWN_NETWORK
 from fss_exporter.errors import SourceError
 from fss_exporter.samples import Samples
+from fss_exporter.web.status.overview import failed_calls
 from fss_toolbox.doctor.ceiling_checks import check_ceilings
 from fss_toolbox.doctor.findings import Finding, finding_of
 from fss_toolbox.doctor.left_out import check_left_out
@@ -89,6 +90,8 @@ def check_samples(samples: Samples, runbook: str = RUNBOOK) -> Iterator[Finding]
             yield finding_of("exporter.publishes-nothing", name)
     if samples.by("fss_oci_leader").get(()) == 0:
         yield finding_of("exporter.stands-by", "oci")
+    for call in failed_calls(samples, lambda _, region: region):
+        yield finding_of("exporter.failed-calls", "oci", call=call.removesuffix("."))
     yield from check_states(samples, runbook)
     yield from check_ceilings(samples)
     yield from _coverage(samples)
@@ -114,7 +117,8 @@ def _coverage(samples: Samples) -> Iterator[Finding]:
         if part == "ledger":
             yield finding_of("exporter.refused-ledger", region)
             continue
-        yield finding_of("exporter.sees-less", region, seen=seen.get((region, part), 0.0), expected=of, part=part)
+        kind = "exporter.sees-fewer-mounts" if part == "mounts" else "exporter.sees-less"
+        yield finding_of(kind, region, seen=seen.get((region, part), 0.0), expected=of, part=part)
     if expected and not less:
         yield finding_of("exporter.sees-all", parts=", ".join(sorted({part for _, part in expected})))
     for (region,), calls in sorted(samples.by("fss_oci_inventory_calls", "region").items()):

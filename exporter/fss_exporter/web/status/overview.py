@@ -158,7 +158,7 @@ def _regions(samples: Samples, name_of: NameOf, now: float) -> tuple[RegionRow, 
 
 def _problems(samples: Samples, name_of: NameOf) -> tuple[str, ...]:
     """Return the gaps of the monitoring, a sentence each."""
-    problems = [*_failed_calls(samples, name_of)]
+    problems = [*failed_calls(samples, name_of)]
     problems += [
         f"{count:,.0f} times a record of mountstats or mountinfo could not be read ({reason})."
         for (reason,), count in sorted(samples.by("fss_nfs_records_skipped_total", "reason").items())
@@ -212,7 +212,7 @@ def causes_of_polls(calls: Mapping[tuple[str, ...], float]) -> dict[tuple[str, .
     return {place: _cause(reason) for (_, _, place), reason in sorted(stopping.items())}
 
 
-def _failed_calls(samples: Samples, name_of: NameOf) -> Iterator[str]:
+def failed_calls(samples: Samples, name_of: NameOf) -> Iterator[str]:
     """Yield a sentence for all calls of a kind in a region that fail for the same reason."""
     calls_of: dict[tuple[str, str, str], dict[str, float]] = defaultdict(dict)
     for (tenancy, region, operation, reason), calls in samples.by(

@@ -24,8 +24,8 @@ TOPIC = small().topics[0]
 class Shell:
     """An operator with the OCI CLI and an account in the demo region."""
 
-    def __init__(self, region: Region, clock: Clock, directory: Path) -> None:
-        self.region, self.clock = region, clock
+    def __init__(self, region: Region, directory: Path) -> None:
+        self.region = region
         self.key_file = region.account.write_config(directory, region.tenancy.region)
 
     def oci(self, *arguments: str) -> Any:
@@ -41,9 +41,8 @@ class Shell:
 
 @pytest.fixture
 def shell(tmp_path: Path) -> Iterator[Shell]:
-    clock = Clock()
-    with Region(small(), calls_per_second={}, now=clock, wall=time.time) as region:
-        yield Shell(region, clock, tmp_path)
+    with Region(small(), calls_per_second={}, now=Clock(), wall=time.time) as region:
+        yield Shell(region, tmp_path)
 
 
 def test_the_cli_creates_every_alarm_from_its_rendered_file(shell: Shell, tmp_path: Path) -> None:
@@ -66,12 +65,3 @@ def test_the_file_of_the_api_is_refused_by_the_cli_because_of_the_name_of_the_qu
     file = tmp_path / "api" / "fss-mount-target-iops-peak-standard.json"
     with pytest.raises(AssertionError, match="query-text"):
         shell.oci("monitoring", "alarm", "create", "--from-json", f"file://{file}")
-
-
-def test_the_cli_sees_the_alarm_fire_that_the_provisioner_made(shell: Shell) -> None:
-    assert shell.alarms("apply").code == 0
-    shell.clock.pass_minutes(45)  # no minute before the creation of an alarm counts
-    statuses = shell.oci("monitoring", "alarm-status", "list-alarms-status", "--compartment-id", STORAGE)
-    assert {alarm["display-name"]: alarm["status"] for alarm in statuses}[
-        "fss-mount-target-iops-peak-standard"
-    ] == "FIRING"

@@ -9,7 +9,7 @@ from typing import Final
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
-from fss_exporter.catalogue import CATALOGUE, CLOUD, Declaration, PreparedFamily, Series, family
+from fss_exporter.catalogue import CATALOGUE, CLOUD, PreparedFamily, Series, family
 from fss_exporter.oci.inventory.oci_inventory import Inventory
 from fss_exporter.oci.metrics.answers import SeriesColumn, SharedSeries
 from fss_exporter.oci.polling.account import Account
@@ -31,9 +31,10 @@ from fss_exporter.settings import Settings
 
 _NAMES: Final = (*(declared.name for declared in CLOUD), "fss_oci_leader", "fss_coverage_expected", "fss_coverage_seen")
 
-_Families = dict[str, tuple[list[Series], list[float]]]  # series and values by exported name, as in `_declared`
+_Family = tuple[str, tuple[str, ...]]  # exported name, and labels of tags that the configuration names
+_Families = dict[_Family, tuple[list[Series], list[float]]]  # series and values
 _Inventories = tuple[tuple[str, Inventory, Settings], ...]  # with region and settings
-_Known = dict[tuple[str, tuple[str, ...]], Series]  # series with their text, by exported name and labels
+_Known = dict[tuple[_Family, tuple[str, ...]], Series]  # series with their text, by family and labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,19 +112,19 @@ class OciCollector(Collector):
         for account, of, region in regions:
             columns = list(_columns(region.poll, now, of.settings))
             for name, column in columns:
-                _extend(families, name, column.series, column.values)
+                _extend(families, (name, ()), column.series, column.values)
             kept[of.tenancy, region.region] = inventory = self._of_inventory(of, region, _published_limits(columns))
-            for name, (series, values) in inventory.shown.families.items():
-                _extend(families, name, series, values)
+            for of_inventory, (series, values) in inventory.shown.families.items():
+                _extend(families, of_inventory, series, values)
             _add(shown, self._last.series, of.tenancy, _region_rows(region, of.settings, now, account.times))
         for account in accounts:
             _add(shown, self._last.series, account.board.tenancy, _poller_rows(account))
         self._last, self._kept = shown, kept
-        for name, (series, values) in shown.families.items():
-            _extend(families, name, series, values)
-        for name, (series, values) in families.items():
+        for of_scrape, (series, values) in shown.families.items():
+            _extend(families, of_scrape, series, values)
+        for (name, tags), (series, values) in families.items():
             if values:
-                yield PreparedFamily(_declared(name), series, values)
+                yield PreparedFamily(CATALOGUE[name].with_tags(tags), series, values)
 
     def _join(self, regions: Iterable[tuple[AccountSnapshot, RegionSnapshot]]) -> None:
         """Find the places of all mount targets again if an inventory has changed."""
@@ -154,27 +155,21 @@ class OciCollector(Collector):
         return _KeptRegion(made_from, shown)
 
 
-def _declared(family: str) -> Declaration:
-    """Return the declaration of a family: its exported name, and labels of tags that the configuration names, with spaces between them."""
-    name, *tags = family.split(" ")
-    return CATALOGUE[name].with_tags(tags)
-
-
 def _add(shown: _Shown, last: _Known, tenancy: str, named: Iterable[Rows]) -> None:
     """Add rows without a value of None, whose labels stand behind the tenancy. `last` has the series of the last scrape."""
-    for metric, names, rows, tags in named:
-        name = " ".join((metric, *tags))
-        declared = _declared(name)
+    for name, names, rows, tags in named:
+        of = name, tuple(tags)
+        declared = CATALOGUE[name].with_tags(tags)
         declared.check(("tenancy", *names, *tags))
         series, values = [], []
         for labels, value in rows:
             if value is None:
                 continue
-            key = name, (tenancy, *labels)
+            key = of, (tenancy, *labels)
             shown.series[key] = labelled = last.get(key) or SharedSeries(declared, key[1])
             series.append(labelled)
             values.append(value)
-        _extend(shown.families, name, series, values)
+        _extend(shown.families, of, series, values)
 
 
 def _poller_rows(account: Account) -> Iterator[Rows]:
@@ -194,11 +189,11 @@ def _oci_time(poll: PollSnapshot | None, now: float) -> float:
 
 def _extend(
     families: _Families,
-    name: str,
+    of: _Family,
     series: Iterable[Series],
     values: Iterable[float],
 ) -> None:
-    shown = families.setdefault(name, ([], []))
+    shown = families.setdefault(of, ([], []))
     shown[0].extend(series)
     shown[1].extend(values)
 

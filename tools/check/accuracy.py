@@ -6,7 +6,7 @@ workload into docs/cost-model.md.
 
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,8 @@ from tests.mixes import errors
 from tests.recordings import (
     METADATA,
     PACKED_KERNEL,
+    READ,
+    WRITE,
     Recording,
     RecordingError,
     is_frozen,
@@ -69,6 +71,7 @@ class Row:
     upper: float
     outside: tuple[str, ...]
     kind: str  # of workload, where it was drawn
+    alone: Mapping[str, float]  # signed relative error of READ alone and of WRITE alone, where they cost anything
 
     @property
     def error(self) -> float:
@@ -94,8 +97,11 @@ def measure(recording: Recording) -> Row:
         if not (bounds.lower - 1e-6 <= exact[kind] <= bounds.upper + 1e-6)
         or (kind == METADATA and bounds.point != exact[kind])
     )
+    alone = {kind: estimate[kind].point / exact[kind] - 1 for kind in (READ, WRITE) if exact[kind]}
     lower, point, upper = (sum(values) for values in zip(*estimate.values(), strict=True))
-    return Row(recording.name, recording.kernel, sum(exact.values()), lower, point, upper, outside, recording.kind)
+    return Row(
+        recording.name, recording.kernel, sum(exact.values()), lower, point, upper, outside, recording.kind, alone
+    )
 
 
 def mean_error(rows: Iterable[Row]) -> float:
@@ -174,6 +180,20 @@ def kinds_table(rows: Iterable[Row]) -> str:
     return "\n".join(lines)
 
 
+def classes_table(rows: Iterable[Row]) -> str:
+    """Mean and worst error of READ alone and of WRITE alone, as a Markdown table. Both can cancel in the sum."""
+    lines = [
+        "| class alone, as a panel can draw it | recordings | mean error | worst |",
+        "| --- | ---: | ---: | ---: |",
+    ]
+    for kind in (READ, WRITE):
+        errors = {row.name: row.alone[kind] for row in within_reach(rows) if kind in row.alone}
+        worst = max(errors, key=lambda name: abs(errors[name]))
+        mean = sum(map(abs, errors.values())) / len(errors)
+        lines.append(f"| {kind} | {len(errors)} | {mean:.1%} | {errors[worst]:+.1%} ({worst}) |")
+    return "\n".join(lines)
+
+
 def _relative_bounds(rows: Iterable[Row]) -> Iterable[tuple[float, float]]:
     return ((row.lower / row.exact, row.upper / row.exact) for row in rows)
 
@@ -214,18 +234,23 @@ def _short(kernel: str) -> str:
     return kernel.removeprefix("kernel-")
 
 
+def _summary(by_title: Sequence[tuple[str, list[Row]]]) -> str:
+    """Tables of sets, and of kinds of workloads and of classes of those drawn by chance."""
+    _, drawn = by_title[0]
+    return "\n\n".join((sets_table(by_title), kinds_table(drawn), classes_table(drawn)))
+
+
 def report() -> str:
     """All tables, the ones the rule was not chosen with first."""
     by_title = sets()
-    parts = [sets_table(by_title), f"Drawn by chance, by kind of workload.\n\n{kinds_table(by_title[0][1])}"]
+    parts = [_summary(by_title)]
     parts += [f"{title[:1].upper()}{title[1:]}.\n\n{table(rows)}" for title, rows in by_title]
     return "\n\n".join((*parts, exact_table(), mixes_table()))
 
 
 def documented() -> str:
     """The page with the tables of sets and kinds in their place."""
-    by_title = sets()
-    return rewritten(DOCUMENT.read_text(), *MARKS, f"{sets_table(by_title)}\n\n{kinds_table(by_title[0][1])}")
+    return rewritten(DOCUMENT.read_text(), *MARKS, _summary(sets()))
 
 
 def main() -> None:

@@ -88,7 +88,7 @@ def test_an_alert_tells_what_is_wrong_what_to_do_and_where_to_read_on() -> None:
 
         assert set(annotations) == {"summary", "description", "runbook_url", "dashboard_url"}, rule
         assert re.fullmatch(r"Fss([A-Z][a-z]+)+", rule.name), rule
-        assert rule.labels.keys() == {"severity"}, rule
+        assert rule.labels.keys() - {"case"} == {"severity"}, rule
         assert rule.labels["severity"] in SEVERITIES, rule
         assert "{{" not in annotations["summary"], (
             f"{rule}: the summary heads a group of alerts and cannot speak of one"
@@ -97,12 +97,18 @@ def test_an_alert_tells_what_is_wrong_what_to_do_and_where_to_read_on() -> None:
         assert "keep_firing_for" in rule.fields, f"{rule}: data come late, and in pairs"
 
 
-def test_an_alert_and_a_severity_occur_once() -> None:
-    twice = {
-        key for key, count in Counter((rule.name, rule.labels["severity"]) for rule in ALERTS).items() if count > 1
-    }
+def test_an_alert_occurs_once_for_each_severity_and_case() -> None:
+    counted = Counter((rule.name, *sorted(rule.labels.items())) for rule in ALERTS)
 
-    assert not twice
+    assert not [key for key, count in counted.items() if count > 1]
+
+
+def test_an_alert_has_an_entry_for_each_case_and_no_text_that_chooses_among_cases() -> None:
+    chosen = [
+        str(rule) for rule in ALERTS for text in rule.annotations.values() if re.search("else if|eq .labels", text)
+    ]
+
+    assert not chosen
 
 
 NEAR = "region:fss_warning:ratio"

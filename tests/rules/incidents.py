@@ -820,7 +820,13 @@ MONITORING = (
         "the clock of a poller is ten minutes wrong for an hour",
         Site(minutes=120),
         (Clock(0, 60, seconds=600),),
-        (ticket("FssCollectorFailing", 15, "poller-0:10949, have a clock"),),
+        (
+            ticket(
+                "FssCollectorFailing",
+                15,
+                "have a clock that is more than a minute off, for example poller-0:10949 by 10m 0s",
+            ),
+        ),
     ),
     Incident(
         "the clock of a poller is half an hour behind",
@@ -923,7 +929,7 @@ MONITORING = (
         (Failing(0, 60, share=0.1), PollerDown(0.2, every=2, lasting=0.5)),
         (
             page("FssMountTargetFailing", 15),
-            ticket("FssExporterDown", 30, "for example poller-0:10949, started more than four times"),
+            ticket("FssExporterDown", 30, "started more than four times within an hour, for example poller-0:10949. "),
         ),
     ),
     Incident(
@@ -940,8 +946,7 @@ MONITORING = (
             ticket(
                 "FssExporterDown",
                 40,
-                "FssMountTargetFailing and FssMountTargetSlow of what OCI alone sees",
-                "may be lost",
+                "FssOciPollerDown may be lost, and FssMountTargetFailing and FssMountTargetSlow of what OCI alone sees",
             ),
         ),
     ),
@@ -1084,7 +1089,7 @@ MONITORING = (
         "two of ten agents cannot read mountstats",
         Site(),
         (Unreadable(hosts=2),),
-        (ticket("FssCollectorFailing", 15, "2 exporter(s) of job fss-agent, for example host-"),),
+        (ticket("FssCollectorFailing", 15, "2 exporter(s) of job fss-agent cannot read", "for example host-"),),
     ),
     Incident(
         "two of ten agents read the mounts of their own container",
@@ -1106,8 +1111,7 @@ MONITORING = (
             ticket(
                 "FssCollectorFailing",
                 15,
-                "2 exporter(s) of job fss-agent, for example host-",
-                "refused a changed configuration",
+                "2 exporter(s) of job fss-agent refused a changed configuration and use the one before, for example host-",
             ),
         ),
     ),
@@ -1162,7 +1166,7 @@ MONITORING = (
             ticket(
                 "FssCoverageIncomplete",
                 45,
-                "for example poller-0:10949 2 of them, miss mount targets of eu-frankfurt-1",
+                "lack mount targets of eu-frankfurt-1, for example poller-0:10949 2 of them. ",
             ),
         ),
     ),

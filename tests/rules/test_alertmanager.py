@@ -38,15 +38,12 @@ def fired(rule: Rule, place: dict[str, str]) -> dict[str, str]:
     return {"alertname": rule.name, **rule.labels, **place}
 
 
-def each_case(rule: Rule, place: dict[str, str]) -> list[dict[str, str]]:
-    """The same without a case, where a part of what should be seen is missing, and each case of exporters, or of a region."""
-    cases = [case for asked in re.findall(r'case=~?"([\w|]+)"', rule.expr) for case in asked.split("|")]
+def of_case(rule: Rule, place: dict[str, str]) -> dict[str, str]:
+    """The same, of an exporter, or of a region, if the alert has a case, and with a part where a part of what should be seen is missing."""
+    in_regions = {rule.labels.get("case") for rule in PACK if not rule.is_alert and "region" in rule.expr}
+    case = rule.labels.get("case")
     part = {"part": "metrics"} if "part" in rule.expr else {}
-    in_regions = {rule.labels.get("case") for rule in PACK if "region" in rule.expr}
-    return [
-        {**fired(rule, place), **part},
-        *({**fired(rule, PLACES[3] if case in in_regions else {}), "case": case} for case in cases),
-    ]
+    return {**fired(rule, place if case is None else PLACES[3] if case in in_regions else {}), **part}
 
 
 def test_amtool_accepts_the_documented_configuration(tmp_path: Path) -> None:
@@ -91,7 +88,7 @@ def test_the_block_for_a_nightly_backup_mutes_the_tickets_of_its_mount_target_al
 @pytest.mark.parametrize("matcher", [matcher for matcher in MATCHERS if "!=" not in matcher])
 def test_every_part_of_a_matcher_finds_an_alert(matcher: str) -> None:
     label, pattern = re.fullmatch(r'(\w+) =~? "(.*)"', matcher).groups()  # type: ignore[union-attr]  # no match is a failure
-    cases = {alert["case"] for rule in ALERTS for alert in each_case(rule, {}) if "case" in alert}
+    cases = {rule.labels["case"] for rule in ALERTS if "case" in rule.labels}
     named = {"alertname": {rule.name for rule in ALERTS}, "collector": LOOPS.keys(), "case": cases}
     values = named.get(label) or {rule.labels[label] for rule in ALERTS}
 
@@ -128,20 +125,18 @@ def test_what_holds_back_an_alert_lasts_longer_than_that_alert() -> None:
     for source, target, place in product(ALERTS, ALERTS, PLACES):
         if source.name == target.name or _WAITS_FOR_SIX_HOURS.search(target.expr):
             continue
-        for one, other in product(each_case(source, place), each_case(target, place)):
-            lasts, held_back_for = map(
-                _minutes_after_its_cause, (source, target), (one.get("case", ""), other.get("case", ""))
-            )
-            if lasts < held_back_for and inhibits(one, other):
-                names = [" ".join((alert["alertname"], alert.get("case", ""))).strip() for alert in (one, other)]
-                wrong.add(f"{names[0]} lasts {lasts:g} minutes after its cause, and {names[1]} {held_back_for:g}")
+        one, other = of_case(source, place), of_case(target, place)
+        lasts, held_back_for = map(_minutes_after_its_cause, (source, target))
+        if lasts < held_back_for and inhibits(one, other):
+            names = [" ".join((alert["alertname"], alert.get("case", ""))).strip() for alert in (one, other)]
+            wrong.add(f"{names[0]} lasts {lasts:g} minutes after its cause, and {names[1]} {held_back_for:g}")
 
     assert not wrong, "\n".join(sorted(wrong))
 
 
 def test_the_block_for_a_fleet_that_is_off_mutes_a_service_discovery_without_exporters_alone() -> None:
     (route,) = yaml.safe_load(FLEET_IS_OFF)["route"]["routes"]
-    alerts = (alert for rule in ALERTS for alert in each_case(rule, {}))
+    alerts = (of_case(rule, {}) for rule in ALERTS)
 
     assert [(alert["alertname"], alert["case"]) for alert in alerts if matches(route["matchers"], alert)] == [
         ("FssExporterDown", "left_discovery")
@@ -165,10 +160,8 @@ _WAITS_FOR_SIX_HOURS = re.compile(r"unless on \([\w, ]+\)\s+last_over_time\(slo:
 _SUMS = {"rate", "increase", "avg_over_time", "sum_over_time"}
 
 
-def _minutes_after_its_cause(alert: Rule, case: str) -> float:
-    return _minutes(alert.fields["keep_firing_for"]) + _seen_for(
-        promql_parser.parse(alert.expr), _seen_by_records(), case
-    )
+def _minutes_after_its_cause(alert: Rule) -> float:
+    return _minutes(alert.fields["keep_firing_for"]) + _seen_for(promql_parser.parse(alert.expr), _seen_by_records())
 
 
 @cache
@@ -177,16 +170,16 @@ def _seen_by_records() -> tuple[tuple[Rule, float], ...]:
     seen: tuple[tuple[Rule, float], ...] = ()
     for rule in PACK:
         if not rule.is_alert:
-            seen += ((rule, _seen_for(promql_parser.parse(rule.expr), seen, "")),)
+            seen += ((rule, _seen_for(promql_parser.parse(rule.expr), seen)),)
     return seen
 
 
-def _seen_for(node: Any, by_records: tuple[tuple[Rule, float], ...], case: str) -> float:
-    """The minutes for which an expression still sees a cause of this case that has ended: both sides of an `and` see it, or one of an `or`."""
+def _seen_for(node: Any, by_records: tuple[tuple[Rule, float], ...]) -> float:
+    """The minutes for which an expression still sees a cause that has ended: both sides of an `and` see it, or one of an `or`."""
     if isinstance(node, promql_parser.BinaryExpr):
         if isinstance(node.lhs, promql_parser.NumberLiteral):
-            return _seen_for(node.rhs, by_records, case)
-        sides = [_seen_for(side, by_records, case) for side in (node.lhs, node.rhs)]
+            return _seen_for(node.rhs, by_records)
+        sides = [_seen_for(side, by_records) for side in (node.lhs, node.rhs)]
         minutes = _minutes_that_must_be_bad(node)
         return max(0.0, {"and": min, "or": max}.get(str(node.op), operator.itemgetter(0))(sides) - minutes)
     if isinstance(node, promql_parser.VectorSelector):
@@ -199,7 +192,7 @@ def _seen_for(node: Any, by_records: tuple[tuple[Rule, float], ...], case: str) 
                 for rule, minutes in by_records
                 if rule.name == node.name
                 and all(_takes(asked[label], value) for label, value in rule.labels.items() if label in asked)
-                and ("case" not in asked or rule.labels.get("case", "") == case)
+                and ("case" not in asked or _takes(asked["case"], rule.labels.get("case", "")))
             ),
             default=0.0,
         )
@@ -207,10 +200,10 @@ def _seen_for(node: Any, by_records: tuple[tuple[Rule, float], ...], case: str) 
         windows = [
             part.range.total_seconds() / 60 for part in node.args if isinstance(part, promql_parser.MatrixSelector)
         ]
-        inner = max((_seen_for(part, by_records, case) for part in node.args), default=0.0)
+        inner = max((_seen_for(part, by_records) for part in node.args), default=0.0)
         return inner + sum(windows) * (node.func.name in _SUMS)
     inside = getattr(node, "vector_selector", None) or getattr(node, "expr", None)
-    return 0.0 if inside is None else _seen_for(inside, by_records, case)
+    return 0.0 if inside is None else _seen_for(inside, by_records)
 
 
 def _minutes_that_must_be_bad(node: Any) -> float:

@@ -315,6 +315,14 @@ def test_a_record_is_called_by_level_metric_and_operation() -> None:
     assert known.keys() == {name.partition(":")[0] for name in recorded}
 
 
+def test_the_label_resource_of_a_record_is_a_ceiling_and_no_name() -> None:
+    named = {
+        name for name, series in names().by_name.items() if name.startswith("service:") and "resource" in series.labels
+    }
+
+    assert not named
+
+
 def test_the_folder_holds_what_its_readme_lists() -> None:
     listed = set(re.findall(r"^\| \[(\w+\.yml)\]", (RULES / "README.md").read_text(encoding="utf-8"), re.MULTILINE))
 

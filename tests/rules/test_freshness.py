@@ -1,4 +1,4 @@
-"""What OCI said last answers for a mount target for ten minutes, in every rule that reads a share of a ceiling."""
+"""What is old: what OCI said last answers for a mount target for ten minutes, and the time of a poll for eight, over a gap of the scrapes too."""
 
 import json
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 from tests.rules.pack import RULES, promtool
 
 TARGET = 'tenancy="t",region="r",mount_target_id="mt",resource="iops"'
+POLLER = 'job="fss",instance="poller",tenancy="t",region="r"'
 EXPORTER = f'job="fss",instance="poller",{TARGET}'
 SHARE = f'fss_mount_target_utilisation_ratio{{{EXPORTER},mount_target="home",source="measured",statistic='
 
@@ -32,6 +33,31 @@ def test_a_share_counts_while_it_is_younger_than_ten_minutes(tmp_path: Path) -> 
     }
     file = tmp_path / "freshness_test.yml"
     file.write_text(json.dumps({"rule_files": [str(RULES / "load.yml")], "evaluation_interval": "1m", "tests": [test]}))
+    fine, said = promtool("test", "rules", file)
+
+    assert fine, said
+
+
+def test_a_poller_that_stands_still_is_told_in_time_over_a_gap_of_the_scrapes(tmp_path: Path) -> None:
+    """The last poll is in minute 3, and from minute 4 to 8 the poller does not answer."""
+    gap = "stale _x4"
+    test = {
+        "interval": "1m",
+        "input_series": [
+            {"series": f"fss_oci_poll_timestamp_seconds{{{POLLER}}}", "values": f"0 60 120 180 {gap} 180x10"},
+            {"series": f'fss_mount_target_info{{{POLLER},mount_target_id="mt"}}', "values": f"1x3 {gap} 1x10"},
+        ],
+        "promql_expr_test": [
+            {
+                "expr": 'count(ALERTS{alertname="FssOciPollerDown",alertstate="firing"})',
+                "eval_time": "15m",
+                "exp_samples": [{"labels": "{}", "value": 1}],
+            }
+        ],
+    }
+    file = tmp_path / "gap_test.yml"
+    rules = [str(RULES / "monitoring.yml")]
+    file.write_text(json.dumps({"rule_files": rules, "evaluation_interval": "1m", "tests": [test]}))
     fine, said = promtool("test", "rules", file)
 
     assert fine, said

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import pytest
 from tests.rules.pack import RULES, promtool
 
 CLIENTS, MOUNT_TARGETS = 100, 50
@@ -143,3 +144,26 @@ def test_a_host_with_two_agents_that_waits_is_one_client_and_holds_no_page_back(
         'count(ALERTS{alertname="FssClientStalled"})': 1,
     }
     holds(tmp_path, [*superblocks, *waits, *works], expected, "service_level.yml")
+
+
+@pytest.mark.parametrize("telling", [("package", "pod"), ("package",), ("pod",)], ids=" and ".join)
+def test_a_host_with_two_agents_has_an_alert_once_whichever_of_them_tells_of_it(
+    tmp_path: Path, telling: tuple[str, ...]
+) -> None:
+    at = 'network="eu",address="10.0.0.1",job="fss-exporter"'
+    series = {}
+    for name, superblocks in (("package", 2), ("pod", 1)):
+        series[f'fss_nfs_superblocks{{instance="{name}",boot_hash="a"}}'] = f"{superblocks}x20"
+        series[f'fss_client_unanswered_seconds{{{at},instance="{name}"}}'] = "0x20"
+        series[f'fss_nfs_received_bytes_total{{instance="{name}"}}'] = "0+60000000x20"
+        series[f'fss_nfs_sent_bytes_total{{instance="{name}"}}'] = "0x20"
+    for name in telling:
+        series[f'fss_client_network_bytes_per_second_limit{{instance="{name}"}}'] = "1000000x20"
+        series[f'fss_nfs_fstab_missing_mounts{{instance="{name}",mount_point="/mnt"}}'] = "1x20"
+        for verdict, requests in (("bad", "0+600x20"), ("good", "0+6000x20")):
+            of = f'{at},instance="{name}",class="read",verdict="{verdict}"'
+            series[f"fss_client_judged_requests_total{{{of}}}"] = requests
+    alerts = ("NetworkHigh", "MountMissing", "TailSlow")
+    expected = {f'count(ALERTS{{alertname="FssClient{name}",alertstate="firing"}})': 1.0 for name in alerts}
+
+    holds(tmp_path, [{"series": name, "values": values} for name, values in series.items()], expected)

@@ -275,7 +275,7 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
                 "FssMountTargetFailing",
                 4,
                 f"{FIRST} had requests that failed or had no reply in 10 of the last 60 minutes. Its ",
-                "s fail for 100% of the clients that ask. OCI says that 10% of all requests fail. See",
+                "s failed for 100% of the clients that asked. OCI says that 10% of all requests failed. See",
                 told=10,
             ),
         ),
@@ -291,7 +291,7 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
         "10 % of the requests fail, as OCI alone sees",
         Site(hosts=0),
         (Failing(0, 30, share=0.1),),
-        (page("FssMountTargetFailing", 6, " minutes. OCI says that 10% of all requests fail. See"),),
+        (page("FssMountTargetFailing", 6, " minutes. OCI says that 10% of all requests failed. See"),),
     ),
     Incident("requests fail for two minutes", Site(before=180), (Failing(0, 2),)),
     Incident(
@@ -320,7 +320,7 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
             Work(-30, times=0.05, operation="WRITE", side="clients"),
             Failing(0, 30, share=1.0, operation="WRITE", side="clients"),
         ),
-        (page("FssMountTargetFailing", 6, "Its writes fail for 100% of the clients that ask. See"),),
+        (page("FssMountTargetFailing", 6, "Its writes failed for 100% of the clients that asked. See"),),
     ),
     Incident(
         "every WRITE of all clients fails, seen by node_exporter",
@@ -338,7 +338,7 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
                 6,
                 f"{FIRST} answered slower than its objective in ",
                 " of their latency objective in file system fs-00000-0.",
-                " requests are slow for 100% of the clients that ask. ",
+                " requests were slow for 100% of the clients that asked. ",
                 told=10,
             ),
         ),
@@ -402,7 +402,7 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
             ticket(
                 "FssMountTargetLatencyHigh",
                 12,
-                f"{FIRST} answers near its latency objective, on the mean of five minutes. Its metadata requests take 80% of their ",
+                f"{FIRST} answered near its latency objective, by the mean of five minutes. Its metadata requests took 80% of their ",
             ),
         ),
     ),
@@ -412,7 +412,7 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
         (Slow(0, 30, milliseconds=8.5, side="clients"),),
         (
             ticket(
-                "FssAddressLatencyHigh", 15, "NFS server 10.96.0.0 answers metadata", "requests of its clients in 85"
+                "FssAddressLatencyHigh", 15, "NFS server 10.96.0.0 answered metadata", "requests of its clients in 85"
             ),
         ),
     ),
@@ -524,7 +524,7 @@ LOAD_AND_CEILINGS = (
             ticket(
                 "FssMountTargetIopsHigh",
                 16,
-                f"{FIRST} used 96% of its IOPS ceiling within the last five minutes. The scraped clients explain ",
+                f"{FIRST} used 96% of its IOPS ceiling. The scraped clients explained ",
                 "% of the IOPS: look for hosts without an agent. Reduce",
             ),
         ),
@@ -538,13 +538,13 @@ LOAD_AND_CEILINGS = (
         "LOOKUPs fill a mount target, and what OCI publishes of the load is a tenth",
         Site(publishes_iops=False),
         (Work(times=72, side="clients"),),
-        (ticket("FssMountTargetIopsHigh", 20, FIRST, " five minutes. READ causes ", "% of the IOPS. Reduce"),),
+        (ticket("FssMountTargetIopsHigh", 20, FIRST, " IOPS ceiling. READ caused ", "% of the IOPS. Reduce"),),
     ),
     Incident(
         "one of ten clients causes a third of the load that fills a mount target",
         Site(publishes_iops=False),
         (Work(times=50, side="clients"), Work(times=5, side="clients", hosts=1)),
-        (ticket("FssMountTargetIopsHigh", 20, FIRST, "host-0:10949 causes 3", "% of the IOPS."),),
+        (ticket("FssMountTargetIopsHigh", 20, FIRST, "host-0:10949 caused 3", "% of the IOPS."),),
     ),
     Incident("70 % of the IOPS ceiling", Site(), (Work(times=7, side="oci"),)),
     Incident(
@@ -639,7 +639,7 @@ LOAD_AND_CEILINGS = (
             ticket(
                 "FssMountTargetReadBandwidthHigh",
                 15,
-                "It uses 95% of its read bandwidth.",
+                "It used 95% of its read bandwidth.",
                 "% of the reads: look for hosts without an agent",
             ),
         ),

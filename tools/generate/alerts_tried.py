@@ -20,16 +20,21 @@ TABLE = ROOT / "build" / "alerts-tried.csv"
 PAGE = ROOT / "docs" / "alerts-tried.md"
 HEAD = """# Alerts tried
 
-For operators who want to know how fast the alerts are. `make alerts-tried` writes this page.
+For operators who want to know which alert comes, and how fast. `make alerts-tried` writes this page.
 
-The product itself runs through each incident, on a clock that is turned by hand. Agents read the counters of a constructed kernel, pollers ask
-the demo region, whose data are one to two minutes old. promtool runs the rules over what Prometheus would have scraped, and the routes and the
-inhibition of [alertmanager.md](alertmanager.md) make messages of the alerts. An incident holds if exactly the wanted messages come, in time.
+An incident is a fault at a made-up site: clients hang, requests are slow, or a poller dies. Each incident lists the messages the person on call wants, with
+the latest minute of each. An incident holds if exactly these messages come in time.
+
+The shipped agents, pollers and rules run in made-up surroundings:
+
+- A clock turned by hand lets an hour pass in seconds.
+- Agents read the counters of a constructed kernel. Pollers ask the demo region, whose data are one to two minutes old.
+- promtool runs the rules. The routes and inhibitions of [alertmanager.md](alertmanager.md) make messages of the alerts.
 
 """
 
-OUTSIDERS = """These incidents were written together with the rules, so a rule that forgets a kind of trouble has an incident that forgets it too. Others, who had not read
-the rules, wrote incidents of their own and ran them on the real agent and poller:
+OUTSIDERS = """The authors of the rules wrote these incidents too. What a rule forgets, the incidents forget as well. So people who had not read the rules wrote further
+incidents and ran them on the real agent and poller:
 
 | incidents of others | at commit | right | rough | wrong |
 |---|---|---|---|---|
@@ -41,14 +46,17 @@ Rough is a message that comes late, twice, or with a text that says more than is
 
 PLACES = """## What each place says
 
-Twenty or thirty minutes after each situation began. A poller shows the state that OCI tells. An agent shows what its client feels. It calls a ceiling near where the configuration states it and the load of its host alone brings it near.
-The rules record the worst of both. `make test-incidents` asks every place.
+The table has what each place says of a situation after 20 or 30 minutes. `make test-incidents` asks every place.
+
+- A poller shows the state by OCI.
+- An agent shows the state of its client. A client is near a ceiling only where the configuration states the ceiling and the load of this host alone is near.
+- The fleet dashboard shows the worst of both, as recorded by the rules.
 
 ![The status page of a client: 10.96.0.0 hanging, no reply for 20 min, and a link that says what now](images/status-page-hanging.png)
 """
 
-TEN_SECONDS = """What a person saw on the fleet dashboard, on the status page and in `top --prometheus` in ten seconds each, on 2026-11-29. `make -C lab situation-pictures`
-draws them. Each alert leads to its section of the runbook, which says what now.
+TEN_SECONDS = """On 2026-11-29 a person looked for ten seconds each at the fleet dashboard, the status page and `top --prometheus`, and wrote down these answers.
+`make -C lab situation-pictures` draws the pictures. Each alert leads to its section of the runbook.
 
 | situation | how close | who | since | what now |
 |---|---|---|---|---|
@@ -77,8 +85,10 @@ def summary(outcomes: Sequence[Outcome]) -> str:
     rows = [f"| {alert} | {kind} | {len(of)} | {_span(of)} |" for (alert, kind), of in sorted(minutes.items())]
     return "\n".join(
         [
-            f"{HEAD}{len(outcomes)} incidents were tried, {len(outcomes) - len(wrong)} hold, and {quiet} of them are quiet.",
-            "`tests/rules/incidents.py` has the incidents, and build/alerts-tried.csv their messages. Minutes run from the begin of the cause to the message.",
+            f"{HEAD}{len(outcomes)} incidents were tried, and {len(outcomes) - len(wrong)} hold. {quiet} of them brought no message.",
+            "[tests/rules/incidents.py](../tests/rules/incidents.py) has the incidents, and build/alerts-tried.csv their messages.",
+            "",
+            "The table counts the incidents with a message of an alert, and has the minutes from the begin of the cause to the message.",
             "",
             "| alert | message | incidents | minutes |",
             "|---|---|---|---|",

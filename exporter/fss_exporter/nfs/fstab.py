@@ -30,6 +30,8 @@ FSTAB: Final = Path("/etc/fstab")
 _TYPES: Final = frozenset(name.encode() for name in (*NFS_TYPES, "oci-fss"))  # oci-fss: mounts behind a TLS forwarder
 _NOT_AT_BOOT: Final = frozenset(("noauto", "x-systemd.automount", "comment=systemd.automount"))
 _OCTAL: Final = re.compile(rb"\\([0-3][0-7]{2})")
+# Where kubelet, Docker and Podman mount the volumes of containers, which no line of fstab can mean.
+_OF_CONTAINERS: Final = re.compile(r"/kubernetes\.io[~/]|/volume-subpaths/|/volumes/[^/]+/_data$")
 _PATH_MAX: Final = 4096  # of Linux, so nothing is mounted on a longer path
 _LOOK_SECONDS: Final = 60.0
 
@@ -75,14 +77,18 @@ def missing_entries(
 ) -> tuple[FstabEntry, ...]:
     """Return the wanted entries that should be mounted and are not, one for each mount point.
 
-    A mount point below a symbolic link has another name in mountinfo. So an entry is mounted as well if its device is, at a
-    place that fstab does not name.
+    A mount point below a symbolic link has another name in mountinfo, and to resolve the link would touch what may hang. So an
+    entry is mounted as well if its device is, at a place that neither fstab names nor a container has for its volume.
     """
     named = {entry.mount_point for entry in entries}
     by_place = {entry.mount_point: entry for entry in entries if entry.is_mounted_at_boot}
     mounts = parse_mountinfo(mountinfo).mounts
     places = {mount.mount_point for mount in mounts} | _automounters(mountinfo)
-    elsewhere = {mount.device.rstrip("/") for mount in mounts if mount.mount_point not in named}
+    elsewhere = {
+        mount.device.rstrip("/")
+        for mount in mounts
+        if mount.mount_point not in named and not _OF_CONTAINERS.search(mount.mount_point)
+    }
     return tuple(
         entry
         for entry in by_place.values()

@@ -60,6 +60,22 @@ def test_an_entry_is_missing_if_it_should_be_mounted_and_is_not(line: str, mount
     assert missing(line, mounted) == gone
 
 
+@pytest.mark.parametrize(
+    "volume",
+    [
+        "/var/lib/kubelet/pods/3f1c/volumes/kubernetes.io~nfs/data",
+        "/var/lib/kubelet/pods/3f1c/volumes/kubernetes.io~csi/pv-1/mount",
+        "/var/lib/kubelet/plugins/kubernetes.io/csi/fss.csi.oraclecloud.com/8a/globalmount",
+        "/var/lib/kubelet/pods/3f1c/volume-subpaths/pv-1/web/0",
+        "/var/lib/docker/volumes/data/_data",
+        "/home/u/.local/share/containers/storage/volumes/data/_data",
+    ],
+)
+def test_a_volume_of_a_container_does_not_stand_for_a_mount_that_is_gone(volume: str) -> None:
+    assert missing("10.0.0.1:/a /mnt/a nfs x", mounted_at(volume, "10.0.0.1:/a")) == ["/mnt/a"]
+    assert missing(f"10.0.0.1:/a {volume} nfs x", mounted_at(volume, "10.0.0.1:/a")) == []
+
+
 def test_the_filter_of_mounts_leaves_out_entries_as_well() -> None:
     assert missing("a:/x /mnt/x nfs x\na:/y /mnt/y nfs x", wanted=MountFilter(exclude="/mnt/x")) == ["/mnt/y"]
 

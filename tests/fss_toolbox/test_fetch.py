@@ -70,6 +70,18 @@ def dripping() -> Iterator[str]:
         thread.join()
 
 
+def test_a_closed_port_and_an_unknown_host_are_told_in_words_without_numbers_of_errors() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        closed = f"http://127.0.0.1:{listening.getsockname()[1]}/"
+    with pytest.raises(SourceError) as refused:
+        get(closed)
+    with pytest.raises(SourceError) as unknown:
+        get("http://no-such-host.invalid/")
+    assert str(refused.value) == f"{closed}: no answer: Connection refused"
+    assert str(unknown.value).startswith("http://no-such-host.invalid/: no answer: ")
+    assert "Errno" not in str(unknown.value)
+
+
 def test_an_answer_that_drips_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetch, "_TIMEOUT_S", 0.2)
     with dripping() as url, pytest.raises(SourceError, match="no answer: the answer takes longer"):

@@ -41,6 +41,11 @@ class Access:
 OPEN: Final = Access()
 
 
+def _in_words(error: BaseException | str) -> str:
+    """Return the words of an error without the number that Python puts before them."""
+    return str(getattr(error, "strerror", None) or error or type(error).__name__)
+
+
 def get(url: str, accept: str = "*/*", access: Access = OPEN, seconds: float | None = None) -> str:
     """Return the text at a URL. An answer may take ten seconds, or as many as are given.
 
@@ -66,9 +71,9 @@ def get(url: str, accept: str = "*/*", access: Access = OPEN, seconds: float | N
     except ConfigError as error:
         raise SourceError(f"{named}: not asked: {error}") from error
     except urllib.error.URLError as error:
-        raise SourceError(f"{named}: no answer: {error.reason}") from error
+        raise SourceError(f"{named}: no answer: {_in_words(error.reason)}") from error
     except (OSError, http.client.HTTPException, ValueError, zlib.error) as error:
-        raise SourceError(f"{named}: no answer: {error or type(error).__name__}") from error
+        raise SourceError(f"{named}: no answer: {_in_words(error)}") from error
     if len(body) > _LARGEST_ANSWER:
         raise _too_large(named)
     try:

@@ -240,6 +240,14 @@ class TestWhatIsThereDecides:
         assert f"no mount target in {COMPARTMENTS['network']}" in answer.err
         assert operator.alarms("plan").err == ""
 
+    def test_a_tenancy_whose_mount_targets_lie_below_is_told_the_flag_for_it(self, operator: Operator) -> None:
+        answer = operator.alarms("plan", "--compartment", operator.region.tenancy.id)
+        assert answer.err.endswith("For the compartments below the tenancy give --in-subtree\n")
+        assert (
+            "no mount target in"
+            not in operator.alarms("plan", "--compartment", operator.region.tenancy.id, "--in-subtree").err
+        )
+
     def test_tags_that_choose_no_mount_target_are_said(self, operator: Operator) -> None:
         operator.config.write_text(f"oci: {{endpoint: '{operator.region.url}', include: {{tags: {{team: nobody}}}}}}\n")
         answer = operator.alarms("plan")

@@ -15,6 +15,7 @@ from fss_exporter.cli.terminal import CommandGroup, echo, end_by_signals, writin
 from fss_exporter.errors import FssError, UsageError
 from fss_exporter.flag_records import argument, flag, switch, takes
 from fss_exporter.oci.iam import NAMESPACE
+from fss_exporter.ocid import kind_of
 from fss_exporter.regular_files import read_bounded
 from fss_exporter.terminal_text import printable
 from fss_toolbox import tables
@@ -240,7 +241,9 @@ def _note_missing_mount_targets(pack: Sequence[Alarm], scope: AlarmScope, inputs
     if inputs.chosen_by_tags:
         tables.note(f"no mount target in {where} has the tags of the configuration: no alarm watches a ceiling")
     else:
-        tables.note(f"no mount target in {where}: the alarms watch none until one comes")
+        is_root_alone = kind_of(scope.metric_compartment) == "tenancy" and not scope.in_subtree
+        way_out = ". For the compartments below the tenancy give --in-subtree" if is_root_alone else ""
+        tables.note(f"no mount target in {where}: the alarms watch none until one comes{way_out}")
 
 
 def _show(planned: Plan) -> None:

@@ -6,6 +6,7 @@ the numbers stand. From then on one regular expression checks the table and take
 """
 
 import re
+from collections.abc import Callable, Collection, Iterable
 from functools import lru_cache, partial
 from operator import itemgetter
 from typing import Final
@@ -21,10 +22,11 @@ _BEFORE_TABLE: Final = b"\tper-op statistics"
 # `sends`, for protocols with connections (net/sunrpc/xprtsock.c and net/sunrpc/xprtrdma/transport.c).
 SENDS_FIELD: Final = {"tcp": 5, "udp": 2, "local": 4, "rdma": 5}
 
-_DIGITS: Final = b"0123456789"
-_LONGEST_NUMBER: Final = 18  # so many digits have no sign bit and fit into 64 bits
-_NUMBER: Final = f"[0-9]{{1,{_LONGEST_NUMBER}}}"
-_CELL: Final = r"(?<= )[0-9]+(?=[ \n])"  # a number of a table, and no digit of a name
+# Places of the numbers that are taken of a line, by its name. The fields `revalidations`, `vfs_locks`, `read_bytes` and `written_bytes`.
+_TAKEN: Final = {b"events": (0, 16), b"bytes": (4, 5)}
+
+_NUMBER: Final = b"[0-9]{1,18}+"  # so many digits have no sign bit. A possessive match, because no shorter one can fit
+_CELL: Final = rb"(?<= )[0-9]+(?=[ \n])"  # a number of a table, and no digit of a name
 _COUNTERS: Final = len(OperationCounters._fields)
 
 _Numbers = tuple[
@@ -50,7 +52,7 @@ class KnownRecord:
 
     def __init__(self, record: NfsRecord, rest: bytes, last: "KnownRecord | None") -> None:
         lines, _, self.table_text = rest.partition(_BEFORE_TABLE)
-        self.form = re.sub(rb"[0-9]+", b"0", lines), re.sub(_CELL.encode(), b"0", self.table_text)
+        self.form = re.sub(rb"[0-9]+", b"0", lines), re.sub(_CELL, b"0", self.table_text)
         self._lines: _Lines | None = None
         self._table: _Table | None = None
         self.record = record
@@ -77,10 +79,10 @@ class KnownRecord:
         """Learn the layout, if quick reading gives what whole reading gave."""
         whole = self.record.operations
         try:
-            of_lines, of_table = _Lines(self.form[0]), _table_of(self.form[1])
+            of_lines, of_table = _lines_of(self.form[0]), _table_of(self.form[1])
+            numbers, table = of_lines.read(lines), of_table.read(self.table_text)
         except (LookupError, ValueError):  # a layout of no kernel that is known
             return
-        numbers, table = of_lines.read(lines), of_table.read(self.table_text)
         if numbers is None or table is None or _with(self.record, numbers, whole) != self.record:
             return
         if (table.names, table.completed, table.transfers) == (whole.names, whole.completed, whole.transfers):
@@ -105,46 +107,65 @@ def _with(record: NfsRecord, numbers: _Numbers, operations: OperationTable) -> N
     )
 
 
+def _matcher(
+    number: bytes, lines: Iterable[tuple[bytes, Collection[int]]]
+) -> Callable[[bytes], re.Match[bytes] | None]:
+    """Return what matches texts that differ from these lines in numbers only. It takes the numbers at the places beside a line.
+
+    Raises:
+        LookupError: a line has too few numbers.
+    """
+    pattern: list[bytes] = []
+    for line, taken in lines:
+        first, *others = re.split(number, line)
+        if taken and max(taken) >= len(others):
+            raise LookupError(f"{line!r} has too few numbers")
+        pattern.append(re.escape(first))
+        for place, text in enumerate(others):
+            pattern += (b"(%b)" % _NUMBER if place in taken else _NUMBER, re.escape(text))
+    return re.compile(b"".join(pattern)).fullmatch
+
+
 class _Lines:
-    """The lines between `age:` and the table.
+    """The lines between `age:` and the table. Mounts whose lines differ in numbers only share an object.
 
     Args:
         form: such lines, with any numbers.
 
     Raises:
-        LookupError: a transport is unknown.
-        ValueError: a line is missing.
+        LookupError: a transport is unknown, or numbers are missing.
     """
 
     def __init__(self, form: bytes) -> None:
-        words = form.split()
-        events, payload = words.index(b"events:"), words.index(b"bytes:")
-        places = [0, events + 1, events + 17, payload + 5, payload + 6]
-        self._connects: list[bool] = []  # whether a transport has connections
-        for place in (place for place, word in enumerate(words) if word == b"xprt:"):
-            field = SENDS_FIELD[words[place + 1].decode()]
-            sends = place + 2 + field
-            self._connects.append(field > 3)
-            places += [sends - 3, sends, sends + 1]
-        self._without_digits = form.translate(None, _DIGITS)
-        self._length = len(words)
-        self._numbers = itemgetter(*places)
+        age, *others = form.splitlines(keepends=True)
+        lines: list[tuple[bytes, Collection[int]]] = [(age, (0,))]
+        names: list[bytes] = []
+        self._has_connections: list[bool] = []  # of each transport
+        for line in others:
+            name, _, value = line.partition(b":")
+            names.append(name.strip())
+            taken: Collection[int] = _TAKEN.get(names[-1], ())
+            if names[-1] == b"xprt":
+                sends = SENDS_FIELD[value.partition(b" ")[0].strip().decode()]
+                self._has_connections.append(sends > 3)
+                taken = (sends - 3, sends, sends + 1) if sends > 3 else (sends, sends + 1)
+            lines.append((line, taken))
+        if any(names.count(name) != 1 for name in _TAKEN):
+            raise LookupError("a line is missing, or there twice")
+        self._match = _matcher(b"[0-9]+", lines)
 
     def read(self, lines: bytes) -> _Numbers | None:
-        """Return the numbers of other lines. None if they differ in more than digits, or if one is very large."""
-        words = lines.split()
-        if len(words) != self._length or lines.translate(None, _DIGITS) != self._without_digits:
+        """Return the numbers of other lines. None if they differ in more than numbers, or have a very large one."""
+        found = self._match(lines)
+        if found is None:
             return None
-        texts = self._numbers(words)
-        if max(map(len, texts)) > _LONGEST_NUMBER:
-            return None
-        try:
-            age_s, revalidations, vfs_locks, read_bytes, written_bytes, *sums = map(int, texts)
-        except ValueError:
-            return None
-        triples = zip(self._connects, *[iter(sums)] * 3, strict=True)
-        transports = tuple([Transport(n if connects else None, sent, came) for connects, n, sent, came in triples])
-        return age_s, revalidations, vfs_locks, read_bytes, written_bytes, transports
+        age_s, revalidations, vfs_locks, read_bytes, written_bytes, *sums = map(int, found.groups())
+        transports = []
+        for has_connections in self._has_connections:
+            counts = sums[:3] if has_connections else (None, *sums[:2])
+            transports.append(Transport(*counts))
+            del sums[: 3 if has_connections else 2]
+        return age_s, revalidations, vfs_locks, read_bytes, written_bytes, tuple(transports)
 
 
 class _Table:
@@ -161,26 +182,23 @@ class _Table:
         names: list[str] = []
         completed: list[int] = []  # place of the first number of each line, among those that are taken
         self._transfers: dict[str, tuple[slice, tuple[None, ...]]] = {}
-        pattern: list[str] = []
-        taken = 0
-        for line in form.decode("ascii").splitlines(keepends=True):
-            name, texts = line.partition(":")[0].strip(), re.split(_CELL, line)
-            of_line = 0
-            if line.startswith("\t") and len(texts) > 1:
-                of_line = min(len(texts) - 1, _COUNTERS) if name in {READ, WRITE} else 1
+        lines: list[tuple[bytes, Collection[int]]] = []
+        place = 0
+        for line in form.splitlines(keepends=True):
+            name, numbers = line.partition(b":")[0].strip().decode("ascii"), len(re.findall(_CELL, line))
+            taken = 0
+            if line.startswith(b"\t") and numbers:
+                taken = min(numbers, _COUNTERS) if name in {READ, WRITE} else 1
                 names.append(name)
-                completed.append(taken)
+                completed.append(place)
                 if name in {READ, WRITE}:
-                    uncounted = (None,) * (_COUNTERS - of_line)  # before kernel 5.3 there are no errors
-                    self._transfers[name] = slice(taken, taken + of_line), uncounted
-            pattern.append(re.escape(texts[0]))
-            for place, text in enumerate(texts[1:]):
-                pattern.append(f"({_NUMBER})" if place < of_line else _NUMBER)
-                pattern.append(re.escape(text))
-            taken += of_line
+                    uncounted = (None,) * (_COUNTERS - taken)  # before kernel 5.3 there are no errors
+                    self._transfers[name] = slice(place, place + taken), uncounted
+            lines.append((line, range(taken)))
+            place += taken
         if not names:
             raise ValueError("no operation")
-        self._match = re.compile("".join(pattern).encode()).fullmatch
+        self._match = _matcher(_CELL, lines)
         self._names = tuple(names)
         self._completed = itemgetter(*completed)
 
@@ -196,7 +214,10 @@ class _Table:
         return OperationTable(self._names, self._completed(numbers), transfers, partial(_rows, table))
 
 
-_table_of = lru_cache(maxsize=64)(_Table)  # the mounts of a host have few forms
+_lines_of, _table_of = (
+    lru_cache(maxsize=64)(_Lines),
+    lru_cache(maxsize=64)(_Table),
+)  # the mounts of a host have few forms
 
 
 def _rows(table: bytes) -> dict[str, OperationCounters]:

@@ -6,7 +6,7 @@ damaged record costs only the record, and the parser keeps the reason.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from fss_exporter.errors import RecordError
 from fss_exporter.model.operations import READ, WRITE
@@ -63,12 +63,15 @@ class MountstatsParser:
         records: list[NfsRecord] = []
         skipped: list[str] = []
         cut_off = bool(text) and not text.endswith(b"\n")
-        for chunk, last in _chunks(text):
-            if cut_off and last:
-                skipped.append("truncated")
-                continue
+        _, *chunks = (b"\n" + text).split(b"\ndevice ")
+        for position, chunk in enumerate(chunks, start=1):
             head, _, rest = chunk.partition(BEFORE_AGE)
             known = self._known.get(head)
+            if known is None and not _is_nfs(chunk):
+                continue
+            if cut_off and position == len(chunks):
+                skipped.append("truncated")
+                continue
             try:
                 device, mount_point, fstype = _head(chunk) if known is None else known.record[:3]
                 if is_wanted(mount_point, device, fstype):
@@ -131,13 +134,9 @@ def _counters_of(device: str, text: str) -> NfsRecord:
     )
 
 
-def _chunks(text: bytes) -> Iterator[tuple[bytes, bool]]:
-    """Yield the text of each NFS record, and whether the record ends the file."""
-    parts = (b"\n" + text).split(b"\ndevice ")
-    for position, part in enumerate(parts[1:], start=2):
-        head, _, _ = part.partition(b"\n")
-        if b" with fstype nfs" in head and head.rpartition(b" with fstype ")[2].split(b" ", 1)[0] in _NFS_TYPES:
-            yield part, position == len(parts)
+def _is_nfs(chunk: bytes) -> bool:
+    line, _, _ = chunk.partition(b"\n")
+    return b" with fstype nfs" in line and line.rpartition(b" with fstype ")[2].split(b" ", 1)[0] in _NFS_TYPES
 
 
 def unescape(text: str) -> str:

@@ -8,7 +8,9 @@ from hypothesis import given, strategies as st
 from tests.fss_exporter.nfs.records import mountstats
 from tests.recordings import load_all
 
+from fss_exporter.nfs.known_records import KnownRecord
 from fss_exporter.nfs.mountstats import MountstatsParser, parse_mountstats
+from fss_exporter.nfs.records import NfsRecord
 
 GOOD = mountstats({"READ": 3, "WRITE": 2, "GETATTR": 1}, read_bytes=12288, written_bytes=8192, device="10.0.0.9:/good")
 
@@ -175,6 +177,7 @@ def test_every_recorded_file_of_a_real_kernel_is_read_without_a_skip() -> None:
         ("tcp 800 1 1 0 3 70 70 0 0 0 2 0 0", "tcp 800 1 1 0 4 70 70 0 0 0 2 0 0"),
         ("rdma 0 1 1 0 3 70 70 0 0 0 0 0 0 0 0 0 0 0 0 0 0", "rdma 0 1 1 0 4 70 70 0 0 0 0 0 0 0 0 0 0 0 0 0 0"),
         ("local 1 1 0 3 70 70 0 0 0", "local 1 1 0 4 70 70 0 0 0"),
+        ("udp 800 1 70 70 0 0 0 2 0 0", "udp 800 1 70 70 0 0 1 2 0 0"),
     ],
 )
 def test_a_mount_whose_connection_is_idle_for_a_second_more_is_not_parsed_again(before: str, after: str) -> None:
@@ -188,6 +191,19 @@ def test_a_connection_with_one_more_reply_is_parsed_again() -> None:
     lines = ("tcp 800 1 1 0 3 70 69 0 0 0 2 0 0", "tcp 800 1 1 0 3 70 70 0 0 0 2 0 0")
     first, second = (parser.parse(mountstats({"READ": 1}, xprt=(line,)).encode()).records[0] for line in lines)
     assert (first.transports[0].receives, second.transports[0].receives) == (69, 70)
+
+
+@pytest.mark.parametrize("xprt", ["tcp 800 1 1 0 3 {0} {0} 0 0 0 2 0 0", "udp 800 1 {0} {0} 0 0 0 2 0 0"])
+def test_a_text_that_looks_like_the_last_one_needs_no_whole_reading(xprt: str) -> None:
+    def behind_age(count: int) -> tuple[NfsRecord, bytes]:
+        text = mountstats({"READ": count}, sends=count, xprt=(xprt.format(count),))
+        return parse_mountstats(text).records[0], text.partition("\n\tage:\t")[2].encode()
+
+    (first, one), (second, two), (third, three) = map(behind_age, (9, 10, 11))
+    known = KnownRecord(second, two, KnownRecord(first, one, None))
+
+    assert known.read(three)
+    assert known.record == third
 
 
 @pytest.mark.parametrize(

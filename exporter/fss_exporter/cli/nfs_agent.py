@@ -47,7 +47,9 @@ class NfsAgent:
         read_entries = partial(read_fstab, flags.procfs, flags.pid, flags.fstab, flags.wanted_mounts)
         self._fstab = FstabWatch(read_entries, clock)
         self._read = self._new_reader() if self._counting is None else self._counting.read
-        self.ticker = Ticker(self._look, flags.tick_s, clock, accounts=accounts, wall_clock=wall_clock)
+        self.ticker = Ticker(
+            self._look, flags.tick_s, clock, accounts=accounts, wall_clock=wall_clock, waits=self._counting is None
+        )
         self.counters = () if self._counting is None else tuple(self._counting.counters)
         self.loops = [self.ticker.loop, *(counter.loop for counter in self.counters)]
         everything_stated = flags.network is not None and flags.network_bandwidth is not None

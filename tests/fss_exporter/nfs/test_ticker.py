@@ -2,12 +2,17 @@
 
 import threading
 import time
+from copy import deepcopy
 from pathlib import Path
 
 import pytest
+from tests.fss_exporter.nfs.drawn_hosts import DrawnHost
 from tests.processes import NEVER_S, PROMPT_S, wait_for
 
-from fss_exporter.nfs.superblocks import Reading
+from fss_exporter.nfs.accounts import Accounts, EstimatedCosts, Tick, TickCosts
+from fss_exporter.nfs.mountinfo import parse_mountinfo
+from fss_exporter.nfs.mountstats import MountstatsParser
+from fss_exporter.nfs.superblocks import Reading, join
 from fss_exporter.nfs.ticker import LARGEST_CPU_SHARE, Ticker
 
 ROOT = Path(__file__).parents[3]
@@ -51,6 +56,56 @@ def test_it_stops_at_once_and_stays_stopped() -> None:
 
 def test_stopping_what_never_started_is_no_error() -> None:
     Ticker(lambda: EMPTY, 1.0).stop()
+
+
+class _Costs(EstimatedCosts):
+    """Counts the readings that are accounted for."""
+
+    readings = 0
+
+    def tick_costs(self, tick: Tick) -> TickCosts:
+        self.readings += 1
+        return super().tick_costs(tick)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_readings_that_wait_count_as_those_that_do_not(seed: int) -> None:
+    def looks(*, waits: bool) -> tuple[list[object], list[int]]:
+        parser, costs, counted = MountstatsParser(), _Costs(), []
+        seen: list[object] = []
+        now = [0.0]
+        ticker = Ticker(
+            lambda: join(parser.parse(second.mountstats), parse_mountinfo(second.mountinfo)),
+            1.0,
+            lambda: now[0],
+            accounts=Accounts(costs),
+            waits=waits,
+        )
+        for second in DrawnHost(seed).seconds(60):
+            now[0] = second.at
+            ticker.tick()
+            counted.append(costs.readings)
+            if second.is_looked_at:
+                told = ticker.accounts
+                seen.append(
+                    deepcopy(
+                        (
+                            told.mounts,
+                            told.wire,
+                            told.addresses,
+                            told.peaks.highest(),
+                            told.unanswered.waits(),
+                            told.states.now,
+                        )
+                    )
+                )
+        return seen, counted
+
+    (waited, late), (told, at_once) = looks(waits=True), looks(waits=False)
+    assert waited == told
+    assert at_once == list(range(1, 61))
+    assert any(number < readings for number, readings in zip(late, at_once, strict=True))
+    assert all(number > readings - 10 for number, readings in zip(late, at_once, strict=True))
 
 
 def test_the_reasons_of_skipped_records_add_up() -> None:

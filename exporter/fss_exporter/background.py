@@ -14,9 +14,8 @@ import time
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from fss_exporter.errors import FssError, SourceError, UsageError
 from fss_exporter.log_once import LogOnce
@@ -32,8 +31,7 @@ _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True)
-class Heartbeat:
+class Heartbeat(NamedTuple):
     """The result of a background loop's last round."""
 
     collector: str  # name of the loop, the `collector` label of the metrics
@@ -150,7 +148,7 @@ class Worker:
         Raises:
             UsageError: the system allows no further thread.
         """
-        self._heartbeat = replace(self._heartbeat, finished_at=self._clock())
+        self._heartbeat = self._heartbeat._replace(finished_at=self._clock())
         try:
             self._thread.start()
         except RuntimeError as error:
@@ -177,7 +175,7 @@ class Worker:
         """
         began = self._clock()
         if not self._is_on():
-            self._heartbeat = replace(self._heartbeat, finished_at=began, success=False, is_starting=False, is_off=True)
+            self._heartbeat = self._heartbeat._replace(finished_at=began, success=False, is_starting=False, is_off=True)
             return
         try:
             self._run_round()
@@ -194,14 +192,13 @@ class Worker:
 
     def _break_off(self, error: BaseException) -> None:
         errors = self._heartbeat.errors + 1
-        self._heartbeat = replace(self._heartbeat, success=False, errors=errors, is_starting=False, is_off=False)
+        self._heartbeat = self._heartbeat._replace(success=False, errors=errors, is_starting=False, is_off=False)
         with suppress(Exception):  # a log that fails ends no loop
             self._log_once.failed("round", f"{self.collector}: unexpected error", level=logging.ERROR, error=error)
 
     def _record(self, began: float, *, success: bool) -> None:
         before, now = self._heartbeat, self._clock()
-        self._heartbeat = replace(
-            before,
+        self._heartbeat = before._replace(
             interval_seconds=self._interval(),
             finished_at=now,
             last_success_timestamp=self._wall_clock() if success else before.last_success_timestamp,
@@ -226,8 +223,8 @@ class Worker:
 
     def _pause(self, seconds: float) -> None:
         """Wait, at most until somebody wakes the loop."""
-        self._woken.wait(seconds)
-        self._woken.clear()
+        if self._woken.wait(seconds):
+            self._woken.clear()
 
 
 def stalled_loops(loops: Iterable[Worker], now: float) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ _OBJECTS_BEFORE_A_SEARCH: Final = 20_000
 
 
 def search_cycles_seldom() -> None:
-    """Let Python search for cycles of objects after more new objects than the 700 of its default, which takes a seventh of a large tick."""
+    """Let Python search for cycles of objects after more new objects than by default, when the search takes a seventh of a large tick."""
     gc.set_threshold(_OBJECTS_BEFORE_A_SEARCH)
 
 

@@ -13,7 +13,6 @@ So a time in the queue that falls between two readings is clamped once a span, a
 import operator
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Final, NamedTuple, Protocol
 
 from fss_exporter.model.client_state import NO_WAIT
@@ -137,7 +136,7 @@ class Accounts:
         changes: list[TransferChange] = []
         for read in reading.superblocks:
             life = self._life(read, at)
-            superblock = read if read.key == life.key else replace(read, key=life.key)
+            superblock = read if read.key == life.key else read._replace(key=life.key)
             superblocks.append(superblock)
             seconds[read.number] = until - life.at if at > life.at else 0.0
             costs[read.number] = self._add(life, superblock, changes)
@@ -319,17 +318,11 @@ def _transfer_change(
     superblock: Superblock, name: str, old: OperationCounters, now: OperationCounters, payload_bytes: int
 ) -> TransferChange:
     operations = max(0, now.operations - old.operations)
+    retransmissions = max(0, now.transmissions - old.transmissions - operations)
     carried = now.received_bytes - old.received_bytes if name == READ else now.sent_bytes - old.sent_bytes
-    return TransferChange(
-        superblock=superblock.number,
-        operation=name,
-        operations=operations,
-        retransmissions=max(0, now.transmissions - old.transmissions - operations),
-        payload_bytes=payload_bytes,
-        wire_bytes=max(0, carried),
-        errors=max(0, (now.errors or 0) - (old.errors or 0)),
-        options=superblock.record.options,
-    )
+    wire_bytes, errors = max(0, carried), max(0, (now.errors or 0) - (old.errors or 0))
+    number, options = superblock.number, superblock.record.options
+    return TransferChange(number, name, operations, retransmissions, payload_bytes, wire_bytes, errors, options)
 
 
 def _add_locks(totals: MountTotals, before: NfsRecord | None, now: NfsRecord, cost: float) -> None:

@@ -16,7 +16,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -111,7 +111,7 @@ class EveryNamespace:
                 self._is_due = True
         self._read_since |= {superblock.number for superblock in reading.superblocks}
         slowed_s = max(0.0, self._pause_s - SEARCH_SECONDS)
-        reading = replace(reading, detached=self._detached, search_slowed_s=slowed_s)
+        reading = reading._replace(detached=self._detached, search_slowed_s=slowed_s)
         return _unread_for(reading, unread_s, read_before) if unread_s else reading
 
     def _wants_search(self, now: float) -> bool:
@@ -217,8 +217,7 @@ def joined(reading: Reading, further: Reading, most: int | None) -> Reading:
     hidden = [superblock for superblock in further.superblocks if superblock.number not in reading.present]
     room = len(hidden) if most is None else max(0, most - len(reading.superblocks))
     left_out = frozenset(superblock.number for superblock in hidden[room:])
-    return replace(
-        reading,
+    return reading._replace(
         superblocks=(*reading.superblocks, *hidden[:room]),
         present=reading.present | (further.present - left_out),
         left_out=max(reading.left_out, further.left_out) + len(left_out),
@@ -228,7 +227,7 @@ def joined(reading: Reading, further: Reading, most: int | None) -> Reading:
 def _unread_for(reading: Reading, unread_s: float, read_before: Collection[str]) -> Reading:
     """Return a reading in which the superblocks that no earlier reading had are unread for some seconds."""
     superblocks = (
-        superblock if superblock.number in read_before else replace(superblock, unread_s=unread_s)
+        superblock if superblock.number in read_before else superblock._replace(unread_s=unread_s)
         for superblock in reading.superblocks
     )
-    return replace(reading, superblocks=tuple(superblocks))
+    return reading._replace(superblocks=tuple(superblocks))

@@ -5,7 +5,6 @@ import logging
 import math
 import os
 from collections.abc import Collection
-from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -102,9 +101,9 @@ class Procfs:
         except OSError as error:
             if self._pid != HOST_PID:
                 raise SourceError(_advice(error)) from error
-            return replace(self._read_own(error), is_of_host=False)
+            return self._read_own(error)._replace(is_of_host=False)
         self._fell_back = False
-        return replace(reading, is_of_host=not is_own_container(self.root)) if self._pid == HOST_PID else reading
+        return reading._replace(is_of_host=not is_own_container(self.root)) if self._pid == HOST_PID else reading
 
     def read_mounts(self) -> Reading:
         """Read which superblocks are there, without counters.
@@ -154,7 +153,7 @@ class Procfs:
             reading = self._table.join(counters)
         if self._keep_texts:
             self.texts = RawTexts(decode(mounts), decode(text))
-        return replace(self._with_lives(reading), started_calls=started_calls)
+        return self._with_lives(reading)._replace(started_calls=started_calls)
 
     def _with_lives(self, reading: Reading) -> Reading:
         """Return the reading with the lives of young superblocks. The kernel gives device numbers again at once, but no inode of sysfs."""
@@ -163,10 +162,10 @@ class Procfs:
         superblocks = (
             superblock
             if superblock.record.age_s > _YOUNG_S
-            else replace(superblock, life=self._life(superblock.number))
+            else superblock._replace(life=self._life(superblock.number))
             for superblock in reading.superblocks
         )
-        return replace(reading, superblocks=tuple(superblocks))
+        return reading._replace(superblocks=tuple(superblocks))
 
     def _life(self, number: str) -> int | None:
         try:

@@ -8,8 +8,7 @@ record is enough.
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from fss_exporter.addresses import NO_ADDRESSES, AddressMap, is_forwarder
 from fss_exporter.model.service_table import SeriesKey
@@ -21,8 +20,7 @@ from fss_exporter.nfs.records import Mountinfo, Mountstats, NfsMount, NfsRecord,
 UNMATCHED = "not_in_mountinfo"  # reason of a record whose mount is not in mountinfo
 
 
-@dataclass(frozen=True, slots=True)
-class Superblock:
+class Superblock(NamedTuple):
     """One set of NFS counters and the mounts that show the counters."""
 
     number: str  # `major:minor`
@@ -35,8 +33,7 @@ class Superblock:
     unread_s: float = 0.0  # seconds for which nobody could have read the superblock, if it is younger than these
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """One reading of the client."""
 
     superblocks: tuple[Superblock, ...]  # every NFS superblock with a readable record

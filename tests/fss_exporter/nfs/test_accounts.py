@@ -1,7 +1,5 @@
 """Counters that never go down, over everything a client's mounts go through."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given, settings, strategies as st
 from tests.fss_exporter.nfs.fed_accounts import KEY, accounts, reading, total
@@ -246,8 +244,8 @@ def test_the_kernel_tells_apart_mounts_that_age_and_counts_do_not(lives: tuple[i
     result.apply(reading(info=""), 0.0)
     for second, life in enumerate(lives, start=1):
         seen = reading(mountstats({"READ": 5}, age=0))
-        superblocks = tuple(replace(superblock, life=life) for superblock in seen.superblocks)
-        result.apply(replace(seen, superblocks=superblocks), float(second), until=second + 0.01)
+        superblocks = tuple(superblock._replace(life=life) for superblock in seen.superblocks)
+        result.apply(seen._replace(superblocks=superblocks), float(second), until=second + 0.01)
 
     assert total(result, "READ") == reads
 

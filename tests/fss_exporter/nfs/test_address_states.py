@@ -1,7 +1,6 @@
 """Seconds of an address by verdict, from records of the kernel."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 
 import pytest
 from tests.exposition_text import collected
@@ -302,8 +301,8 @@ def test_a_mount_that_is_found_late_brings_no_ceiling_near_with_its_work_since_i
         done = 10_000 * age
         record = parse_mountstats(mountstats({"GETATTR": done}, age=age, sends=done, revalidations=done))
         reading = join(record, parse_mountinfo(mountinfo()), services=services)
-        found = tuple(replace(superblock, unread_s=60.0) for superblock in reading.superblocks)
-        accounts.apply(replace(reading, superblocks=found), age - 39.0)
+        found = tuple(superblock._replace(unread_s=60.0) for superblock in reading.superblocks)
+        accounts.apply(reading._replace(superblocks=found), age - 39.0)
 
     assert accounts.addresses[ADDRESS].io_operations == 610_000
     assert accounts.states.shown()[ADDRESS].state is State.FINE

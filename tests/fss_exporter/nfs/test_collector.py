@@ -2,7 +2,6 @@
 
 import subprocess
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -81,7 +80,7 @@ def test_every_sample_has_the_labels_of_its_row() -> None:
 def test_an_agent_that_does_not_see_the_host_says_so(
     is_of_host: bool | None, success: bool, seen: dict[str, float]
 ) -> None:
-    collector = NfsCollector(_ticked(replace(reading(), is_of_host=is_of_host)), boot_hash="0123456789ab")
+    collector = NfsCollector(_ticked(reading()._replace(is_of_host=is_of_host)), boot_hash="0123456789ab")
     exported = families(collector)
 
     assert collector.success is success
@@ -94,7 +93,7 @@ def test_an_agent_that_does_not_see_the_host_says_so(
 
 def test_a_mount_without_a_readable_record_is_expected_and_not_seen() -> None:
     unread = join(parse_mountstats(""), parse_mountinfo(mountinfo()))
-    exported = families(NfsCollector(_ticked(replace(unread, is_of_host=True))))
+    exported = families(NfsCollector(_ticked(unread._replace(is_of_host=True))))
 
     assert ({"tenancy": "", "region": "", "part": "mounts"}, 1) in exported["fss_coverage_expected"]
     assert ({"tenancy": "", "region": "", "part": "mounts"}, 0) in exported["fss_coverage_seen"]
@@ -113,7 +112,7 @@ def test_a_mount_without_a_readable_record_is_expected_and_not_seen() -> None:
 def test_an_address_whose_requests_no_p99_objective_can_judge_is_expected_and_not_seen(
     objectives: Mapping[str, float], judged: Mapping[str, Mapping[str, JudgedRequests]], coverage: Mapping[str, float]
 ) -> None:
-    ticker = _ticked(replace(reading(), is_of_host=True))
+    ticker = _ticked(reading()._replace(is_of_host=True))
     ticker.accounts.states.tails = SimpleNamespace(objectives=objectives, judged=lambda: judged)
     exported = families(NfsCollector(ticker))
     parts = {"tenancy": "", "region": "", "part": "p99_latency"}

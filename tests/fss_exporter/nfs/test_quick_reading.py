@@ -1,7 +1,6 @@
 """A quick reading that is settled now and then counts what whole readings count that are settled each second."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from hypothesis import given, strategies as st
 from tests.fss_exporter.nfs.drawn_hosts import DrawnHost, Second
@@ -28,7 +27,7 @@ class _Reader:
         host, hidden = self._parsers
         of_host = join(host.parse(second.mountstats), parse_mountinfo(second.mountinfo))
         of_other = join(hidden.parse(second.hidden_mountstats), parse_mountinfo(second.hidden_mountinfo))
-        return replace(joined(of_host, of_other, None), is_of_host=True, started_calls=second.started_calls)
+        return joined(of_host, of_other, None)._replace(is_of_host=True, started_calls=second.started_calls)
 
 
 def _counted(seconds: Iterable[Second], *, is_whole: bool) -> Iterator[object]:

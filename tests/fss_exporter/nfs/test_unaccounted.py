@@ -1,7 +1,6 @@
 """Calls that no mount accounts for: found beside calls in flight, hanging calls and counters that lose a few or wrap."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -114,10 +113,10 @@ def test_the_host_has_the_calls_of_nfsv3_without_null_and_a_process_has_none(tmp
     "left_out", [{"filtered": 1}, {"left_out": 1}, {"is_of_host": False}, {"started_calls": None}], ids=str
 )
 def test_nothing_is_said_where_the_agent_does_not_look_for_every_mount(left_out: dict[str, object]) -> None:
-    complete = replace(reading(mountstats({})), is_of_host=True, started_calls=(1,))
+    complete = reading(mountstats({}))._replace(is_of_host=True, started_calls=(1,))
 
     assert accounts(complete, complete).unaccounted.total == 0
-    partly = replace(complete, **left_out)  # type: ignore[arg-type]  # by name
+    partly = complete._replace(**left_out)  # type: ignore[arg-type]  # by name
     assert accounts(partly, partly).unaccounted.total is None
 
 
@@ -130,7 +129,7 @@ def test_calls_of_a_mount_are_accounted_for_without_null_and_those_of_nfsv4_are_
             mountstats({"READ": 9 * second}, device="10.0.0.4:/b", fstype="nfs4", options="rw,vers=4.1"),
         )
         info = mountinfo() + mountinfo(superblock="0:41", device="10.0.0.4:/b", fstype="nfs4", mount_id=47)
-        seen = replace(reading(*records, info=info), is_of_host=True, started_calls=(180 * second,))
+        seen = reading(*records, info=info)._replace(is_of_host=True, started_calls=(180 * second,))
         result.apply(seen, float(second))
 
     assert 120 * (WINDOW_SECONDS - 2) <= (result.unaccounted.total or 0) <= 120 * (WINDOW_SECONDS + 1)

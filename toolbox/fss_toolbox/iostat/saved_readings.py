@@ -175,7 +175,7 @@ def between(
     comparable = tuple(superblock for superblock in after.reading.superblocks if superblock.number not in unknown)
     accounts = Accounts(overrides=overrides)
     accounts.apply(before.reading, 0.0)
-    accounts.apply(replace(after.reading, superblocks=comparable), aged + _AGE_SLACK_S)
+    accounts.apply(after.reading._replace(superblocks=comparable), aged + _AGE_SLACK_S)
     notes = dict.fromkeys((*before.notes, *after.notes, *_mounts_and_umounts(before, after, pairs, unknown)))
     return Report(
         f"{before.source} to {after.source}",
@@ -200,7 +200,7 @@ def _each_once(*readings: SavedReading) -> list[SavedReading]:
         groups[tuple(counters)].append(name)
     return [
         replace(
-            reading, reading=replace(reading.reading, superblocks=_merged(reading.reading.superblocks, groups.values()))
+            reading, reading=reading.reading._replace(superblocks=_merged(reading.reading.superblocks, groups.values()))
         )
         for reading in readings
     ]
@@ -220,7 +220,7 @@ def _merged(superblocks: Iterable[Superblock], groups: Iterable[list[str]]) -> t
         alike = [by_number[number] for number in numbers if number in by_number]
         if alike:
             export = min(alike, key=lambda one: (len(one.record.device), one.record.device))
-            merged.append(replace(export, mounts=tuple(mount for one in alike for mount in one.mounts)))
+            merged.append(export._replace(mounts=tuple(mount for one in alike for mount in one.mounts)))
     return tuple(merged)
 
 
@@ -246,7 +246,7 @@ def since_mount(
         age = superblock.record.age_s
         accounts = Accounts(overrides=overrides)
         accounts.apply(NO_READING, 0.0)
-        accounts.apply(replace(reading, superblocks=(superblock,)), age + _AGE_SLACK_S)
+        accounts.apply(reading._replace(superblocks=(superblock,)), age + _AGE_SLACK_S)
         parts[superblock.key].append(traffic({}, accounts.mounts, max(age, 1))[superblock.key])
     rates = {key: together(several) for key, several in parts.items()}
     notes = (f"means since {begin}, whose estimate is coarse: give {better} for what happens now",) if rates else ()

@@ -363,6 +363,12 @@ def test_a_configuration_file_that_cannot_be_used_names_itself(tmp_path: Path, c
     assert "secret" not in str(caught.value)
 
 
+def test_a_configuration_file_that_is_no_text_says_so_without_words_of_python(tmp_path: Path) -> None:
+    (tmp_path / "config").write_bytes(b"[DEFAULT]\nuser=\xff\n")
+    with pytest.raises(UsageError, match=r"profile DEFAULT: not UTF-8 text \(byte 15\)$"):
+        read_credentials(Oci(config_file=tmp_path / "config"))
+
+
 def test_a_missing_configuration_file_and_a_key_that_is_none_are_reported(region: Region, tmp_path: Path) -> None:
     with pytest.raises(
         UsageError, match=r"absent.* no such file\. On an OCI instance .*--oci\.auth=instance_principal"

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from tests.local_server import Quiet, serving
+from tests.prompt import ask
 
 from fss_toolbox.doctor import running_exporter
 from fss_toolbox.doctor.findings import Severity, finding_of
@@ -172,6 +173,15 @@ def test_no_exporter_is_nothing_bad() -> None:
         unused.bind(("127.0.0.1", 0))  # bound and not listening: a connection is refused
         (only,) = check_running(f"http://127.0.0.1:{unused.getsockname()[1]}/metrics")
     assert (only.severity, only.message) == (Severity.OK, "no exporter runs here, so its loops are not checked")
+
+
+def test_an_exporter_that_was_named_and_does_not_run_is_a_warning() -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{unused.getsockname()[1]}/metrics"
+        answer = ask("doctor", "--no-client", "--no-account", "--url", url)
+    assert answer.code == 1
+    assert f"{url}: no answer: Connection refused" in " ".join(answer.out.split())
 
 
 @pytest.mark.parametrize("error", [ConnectionRefusedError(111, "refused"), ConnectionResetError(104, "reset")])

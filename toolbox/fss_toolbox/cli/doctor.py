@@ -81,7 +81,9 @@ def doctor(flags: DoctorFlags) -> int:
     asks_exporter = bool(flags.url) and (flags.client or is_given("url"))
     if not flags.client and not asks_exporter and not about_account:
         raise UsageError("nothing was checked: --no-client, and no credentials or --no-account")
-    about_exporter = list(check_running(metrics_url("--url", flags.url), access)) if asks_exporter else []
+    about_exporter: list[Finding] = []
+    if asks_exporter:
+        about_exporter += check_running(metrics_url("--url", flags.url), access, is_named=is_given("url"))
     judges = any(finding.check == STATE for finding in about_exporter)
     about_client = _client(flags, settings, regions, judges=judges) if flags.client else []
     parts = {"client": about_client, "exporter": about_exporter, "account": about_account}

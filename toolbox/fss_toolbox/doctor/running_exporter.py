@@ -38,14 +38,18 @@ _EXACT = {
 }
 
 
-def check_running(url: str, access: Access = OPEN) -> Iterator[Finding]:
-    """Yield a finding for each background loop of the exporter at a URL, or a single finding without an answer."""
+def check_running(url: str, access: Access = OPEN, *, is_named: bool = False) -> Iterator[Finding]:
+    """Yield a finding for each background loop of the exporter at a URL, or a single finding without an answer.
+
+    Where nobody named the URL, a host without an exporter is fine.
+    """
     subject = shown(url)
     try:
         text = get(url, "text/plain", access)
         samples = _samples(text)
     except SourceError as error:
-        yield finding_of("exporter.absent" if _is_not_connected(error) else "exporter.silent", subject, error=error)
+        is_absent = _is_not_connected(error) and not is_named
+        yield finding_of("exporter.absent" if is_absent else "exporter.silent", subject, error=error)
         return
     except (ValueError, IndexError):  # the parser raises both
         yield finding_of("exporter.foreign", subject)

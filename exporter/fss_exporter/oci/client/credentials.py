@@ -136,6 +136,8 @@ def _from_file(account: Oci) -> tuple[dict[str, Any], Any]:
     except configparser.Error as error:  # whose text repeats lines of the file, perhaps with a secret
         line = getattr(error, "lineno", None) or error.errors[0][0]  # type: ignore[attr-defined]  # of a ParsingError
         raise UsageError(f"{place}: {type(error).__name__} in line {line}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{place}: not UTF-8 text (byte {error.start})") from error
     except (ClientError, OSError, ValueError) as error:
         detail = " ".join(str(error).split())
         raise UsageError(f"{place}: {type(error).__name__}: {detail}") from error

@@ -67,7 +67,7 @@ DOES_NOT_SERVE = (
         "all clients hang for half an hour",
         Site(hosts=20, minutes=90),
         (Hang(0, 30),),
-        (page("FssMountTargetDown", 3, f"{FIRST} does not serve: 20 client(s) hang, host-", " for 5m", told=5),),
+        (page("FssMountTargetDown", 3, f"{FIRST} does not serve: 20 of 20 clients hang, host-", " for 5m", told=5),),
         in_make_test=True,
     ),
     Incident(
@@ -87,7 +87,7 @@ DOES_NOT_SERVE = (
             f"10 of 16 clients hang, and all agents are rolled out in the {nth} minute",
             Site(hosts=16),
             (Hang(0, 30, hosts=10), Down(minute, minute + 1)),
-            (page("FssMountTargetDown", 10, f"{FIRST} does not serve: 10 client(s) hang", told=14),),
+            (page("FssMountTargetDown", 10, f"{FIRST} does not serve: 10 of 16 clients hang", told=14),),
         )
         for minute, nth in enumerate(("second", "third", "fourth", "fifth"), start=1)
     ),
@@ -121,7 +121,12 @@ DOES_NOT_SERVE = (
         (Hang(0.1, 40, every=3, lasting=1.7),),
         (page("FssMountTargetFailing", 10),),
     ),
-    Incident("a third of the clients hang", Site(hosts=9), (Hang(0, 30, hosts=3),), (page("FssMountTargetDown", 5),)),
+    Incident(
+        "a third of the clients hang",
+        Site(hosts=9),
+        (Hang(0, 30, hosts=3),),
+        (page("FssMountTargetDown", 5, " does not serve: 3 of 9 clients hang, "),),
+    ),
     Incident(
         "the only client of a mount target hangs", Site(hosts=1), (Hang(0, 30),), (page("FssMountTargetDown", 5),)
     ),
@@ -260,7 +265,7 @@ DOES_NOT_SERVE = (
         (PollerDown(), Hang(15, 45)),
         (
             page("FssOciPollerDown", 15),
-            page("FssMountTargetDown", 20, f"{FIRST} does not serve: 10 client(s) hang", since=15),
+            page("FssMountTargetDown", 20, f"{FIRST} does not serve: 10 of 10 clients hang", since=15),
         ),
     ),
 )
@@ -850,7 +855,10 @@ MONITORING = (
         "OCI fails for all metrics for an hour",
         Site(minutes=120),
         (Answer(0, 60, fault="503:SummarizeMetricsData"),),
-        (ticket("FssCoverageIncomplete|FssCollectorFailing|FssOciDataLate", 20), page("FssOciDataLate", 30)),
+        (
+            ticket("FssCoverageIncomplete|FssCollectorFailing|FssOciDataLate", 20),
+            page("FssOciDataLate", 30, " are not seen. Calls of the poller failed (503). Look at the log of the poller"),
+        ),
     ),
     Incident(
         "a permission is lost: the inventory of a region fails for an hour",

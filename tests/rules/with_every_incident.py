@@ -24,7 +24,7 @@ def test_an_incident_brings_the_messages_that_the_person_on_call_wants(incident:
 def test_a_page_about_clients_that_hang_says_so_to_its_end_where_its_parts_come_a_minute_late() -> None:
     """Prometheus evaluates groups of rules side by side, so that some parts of a text can be gone before others."""
     (hang,) = (incident for incident in INCIDENTS if incident.name == "all clients hang for half an hour")
-    told = page("FssMountTargetDown", 9, " does not serve: 20 client(s) hang", told=45)
+    told = page("FssMountTargetDown", 9, " does not serve: 20 of 20 clients hang", told=45)
 
     outcome = tried(replace(hang, wanted=(told,)), is_late=True)
 

@@ -857,7 +857,9 @@ MONITORING = (
         (Answer(0, 60, fault="503:SummarizeMetricsData"),),
         (
             ticket("FssCoverageIncomplete|FssCollectorFailing|FssOciDataLate", 20),
-            page("FssOciDataLate", 30, " are not seen. Calls of the poller failed (503). Look at the log of the poller"),
+            page(
+                "FssOciDataLate", 30, " are not seen. Calls of the poller failed (503). Look at the log of the poller"
+            ),
         ),
     ),
     Incident(
@@ -1061,6 +1063,11 @@ MONITORING = (
         "a roll-out restarts 30 % of the agents at once, wave after wave",
         Site(),
         tuple(Down(4 * wave, 4 * wave + 3, first=3 * wave, hosts=3) for wave in range(4)),
+    ),
+    Incident(
+        "6 of 30 nodes are drained, leave service discovery two minutes later, and are back after 20 minutes",
+        Site(hosts=30, minutes=45),
+        (Down(8, 10, hosts=6), Down(10, 30, hosts=6, is_listed=False)),
     ),
     Incident(
         "hosts live seven minutes, and others follow them",

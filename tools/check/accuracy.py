@@ -16,8 +16,6 @@ from tests.mixes import errors
 from tests.recordings import (
     METADATA,
     PACKED_KERNEL,
-    READ,
-    WRITE,
     Recording,
     RecordingError,
     is_frozen,
@@ -28,6 +26,8 @@ from tests.recordings import (
     load_unseen,
 )
 from tools.generate.written_part import rewritten
+
+from fss_exporter.model.operations import READ, WRITE
 
 # Recordings an estimator cannot get right from counters, and why.
 OUT_OF_REACH = {

@@ -843,7 +843,7 @@ MONITORING = (
         "OCI fails for one metric for an hour",
         Site(minutes=120),
         (Answer(0, 60, fault="503:SummarizeMetricsData,match=MountTargetHealth"),),
-        (ticket("FssCoverageIncomplete", 30, "for example poller-0:10949"),),
+        (ticket("FssCoverageIncomplete", 30, " on poller-0:10949. Run fss-exporter doctor"),),
     ),
     Incident(
         "OCI stops to publish the health of one mount target",
@@ -1181,7 +1181,7 @@ MONITORING = (
             ticket(
                 "FssCoverageIncomplete",
                 45,
-                "lack mount targets of eu-frankfurt-1, for example poller-0:10949 2 of them. ",
+                "lack mount targets of eu-frankfurt-1, for example 2 on poller-0:10949. ",
             ),
         ),
     ),

@@ -52,8 +52,8 @@ test-hostile: .venv/dev ## damaged answers of OCI, and figures on pages from out
 test-properties: .venv/dev ## the tests with generated inputs, on 500 inputs each; `make test` has 100 (minutes)
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m hypothesis --hypothesis-profile=many $(ARGS)
 
-test-packages: .venv/dev ## build the archives, and deb and rpm of the agent; install, run and remove them in scratch folders
-	@tools/ensure-tools rpmbuild && $(BIN)/python -m pytest tests/deploy/with_packages.py tests/deploy/with_release.py $(ARGS)
+test-packages: .venv/dev ## build the archives, and deb and rpm of the agent; install, run and remove them in scratch folders, and poll with the SDK of the image
+	@tools/ensure-tools rpmbuild && $(BIN)/python -m pytest tests/deploy/with_packages.py tests/deploy/with_release.py tests/deploy/with_prune_sdk.py $(ARGS)
 
 test-memory: .venv/dev ## the memory of six hours of an agent, of an hour of a poller, and under attack (a minute)
 	@$(BIN)/python -m pytest tests/e2e/with_memory.py tests/fss_exporter/nfs/with_churn_memory.py tests/fss_exporter/web/with_attacks.py $(ARGS)

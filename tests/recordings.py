@@ -13,6 +13,7 @@ import lzma
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ RECORDINGS = Path(__file__).parent / "fixtures" / "recordings"
 METADATA = "metadata"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # one object for a recording, so that what was made of it is kept
 class Recording:
     """One workload: what the client's counters said, and what it really cost."""
 
@@ -98,8 +99,9 @@ def _load(folder: Path) -> Recording:
     return Recording(folder.name, folder.parent.name, tuple(looks), mountinfo, document["truth"])
 
 
+@cache
 def load_all(root: Path = RECORDINGS) -> list[Recording]:
-    """Every recording below a directory, in the order of kernel and name.
+    """Every recording below a directory, in the order of kernel and name, read once.
 
     Raises:
         RecordingError: the directory does not exist, or holds no recording.
@@ -149,6 +151,7 @@ def is_frozen() -> bool:
     return hashlib.sha256(_RULE.read_bytes()).hexdigest() in UNSEEN.read_text()
 
 
+@cache
 def _packed(name: str) -> list[Recording]:
     entries = json.loads(lzma.decompress((RECORDINGS.parent / name).read_bytes()))
     return [

@@ -35,7 +35,6 @@ tests/fss_toolbox/cli/test_account_facts.py
 tests/fss_exporter/oci/test_shards.py
 tests/fss_exporter/test_yaml_lines.py
 tests/fss_toolbox/cli/test_discover.py
-tests/deploy/test_prune_sdk.py
 tests/fss_exporter/cli/test_main.py
 """.split()
 

@@ -124,7 +124,7 @@ def test_no_value_anywhere_is_a_traceback(tmp_path: Path, model: type[BaseModel]
             document: Any = value
             for part in reversed(place):
                 document = [document] if part == 0 else {part: document}
-            file.write_text(yaml.safe_dump(document))
+            file.write_text(yaml.dump(document, Dumper=yaml.CSafeDumper))
             with suppress(ConfigError):
                 load(file) if model is Settings else load_web(file)
 

@@ -284,7 +284,6 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
                 told=10,
             ),
         ),
-        in_make_test=True,
     ),
     Incident(
         "all requests fail for half an hour",
@@ -347,7 +346,6 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
                 told=10,
             ),
         ),
-        in_make_test=True,
     ),
     Incident(
         "clients see 100 ms, and OCI does not",

@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from tests import latency_accuracy, who_accuracy
@@ -88,8 +89,9 @@ class Row:
         return ADVERSARIAL_TARGET_ERROR if self.name in ADVERSARIAL else TARGET_ERROR
 
 
+@cache
 def measure(recording: Recording) -> Row:
-    """Run one recording through the accounts; `outside` names the kinds whose truth lies outside the bounds."""
+    """Run one recording through the accounts, once; `outside` names the kinds whose truth lies outside the bounds."""
     estimate, exact = recording.estimate(), recording.exact
     outside = tuple(
         kind

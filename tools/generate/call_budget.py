@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,6 +24,7 @@ OF_THE_TENANCY = 10.0  # calls a second that OCI Monitoring answers
 MOST = 9.0  # calls a second of a poller that leaves one for others. The setting takes less than 10
 
 
+@cache
 def calls_by_metric(mount_targets: int, systems_each: int) -> dict[str, int]:
     """Calls of one poll of a region, if every metric has data of every resource. A window has two minutes in most polls."""
     targets = [str(number) for number in range(mount_targets)]

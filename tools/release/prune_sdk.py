@@ -1,7 +1,7 @@
 """prune_sdk.py [DIRECTORY]: remove the OCI SDK's folders of services the poller does not call.
 
 The SDK brings a client for every service of the cloud, 500 MB of them. DIRECTORY is the installed `oci` package, by default the one this Python
-would import. `tests/deploy/test_prune_sdk.py` runs the poller on what is left.
+would import. `tests/deploy/with_prune_sdk.py` runs the poller on what is left.
 """
 
 import ast

@@ -277,13 +277,3 @@ def test_an_exporter_that_was_stopped_keeps_counting_a_mount_that_lived_on() -> 
     result.apply(reading(mountstats({"READ": 900}, age=699)), 600.0)
 
     assert total(result, "READ") == 895
-
-
-def test_a_remaining_bind_mount_keeps_the_name_of_the_series() -> None:
-    bind: Names = {"mount_point": "/mnt/sub", "device": "10.0.0.3:/a/sub"}
-    result = accounts(
-        reading(mountstats({}), mountstats({}, **bind), info=mountinfo() + mountinfo(**bind)),
-        reading(mountstats({}, age=1001, **bind), info=mountinfo(**bind)),
-    )
-
-    assert [superblock.key for superblock in result.superblocks] == [KEY]

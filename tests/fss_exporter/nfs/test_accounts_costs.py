@@ -25,17 +25,6 @@ def test_nfs3_and_nfs4_of_one_export_are_kept_apart_and_only_nfs3_is_estimated()
     assert result.mounts[KEY_V4].operations["READ"].cost is None
 
 
-def test_nfs4_is_counted_and_not_estimated() -> None:
-    v4: Names = {"fstype": "nfs4"}
-    info = mountinfo(**v4)
-    result = accounts(
-        reading(mountstats({"READ": 5}, **v4), info=info), reading(mountstats({"READ": 9}, age=1001, **v4), info=info)
-    )
-
-    assert total(result, "READ", KEY_V4) == 4
-    assert all(totals.cost is None for totals in result.mounts[KEY_V4].operations.values())
-
-
 def test_an_operation_without_a_known_cost_is_counted_and_not_estimated() -> None:
     result = accounts(reading(mountstats({"FROBNICATE": 1})), reading(mountstats({"FROBNICATE": 3}, age=1001)))
 

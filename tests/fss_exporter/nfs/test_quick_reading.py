@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 from tests.fss_exporter.nfs.drawn_hosts import DrawnHost, Second
 
 from fss_exporter.nfs.accounts import Accounts
@@ -49,6 +49,7 @@ def _counted(seconds: Iterable[Second], *, is_whole: bool) -> Iterator[object]:
         yield each_second, (accounts.mounts, accounts.wire) if second.is_looked_at else ()
 
 
+@settings(max_examples=settings().max_examples // 4)  # each plays half a minute, twice
 @given(st.integers(0, 2**32))
 def test_each_second_of_a_drawn_host_counts_as_whole_readings_count(seed: int) -> None:
     seconds = list(DrawnHost(seed).seconds(_READINGS))

@@ -105,16 +105,6 @@ def test_equal_names_and_addresses_of_two_tenancies_stay_apart_where_an_account_
     assert len(places) == 2 * len(small().mount_targets)
 
 
-def test_equal_addresses_of_two_tenancies_in_one_network_are_counted_and_joined_with_nothing(
-    tenancies: Callable[..., TwoTenancies],
-) -> None:
-    two = tenancies()
-    two.poll()
-    assert set(two.values("fss_mount_target_info", "address")) == {("",)}
-    shared = two.values("fss_oci_ambiguous_addresses", "tenancy")
-    assert shared == {(ACME,): len(small().mount_targets), (BETA,): len(small().mount_targets)}
-
-
 def test_an_account_that_fails_costs_only_itself(tenancies: Callable[..., TwoTenancies]) -> None:
     two = tenancies()
     two.regions[BETA].add_fault("500:SummarizeMetricsData")

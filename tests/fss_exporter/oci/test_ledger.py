@@ -131,7 +131,7 @@ def test_each_minute_counts_once(name: str) -> None:
         assert minutes == {run.minute - 1}
 
 
-@settings(max_examples=settings().max_examples // 8)  # each plays hours
+@settings(max_examples=settings().max_examples // 16)  # each plays hours
 @given(st.lists(EVENTS, max_size=40), st.dictionaries(st.integers(1, 40), st.integers(1, 14), max_size=8))
 def test_flaps_late_minutes_pairs_failures_and_restarts_in_any_order_count_every_minute_once(
     events: list[str], held_back: dict[int, int]

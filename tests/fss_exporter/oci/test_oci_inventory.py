@@ -203,11 +203,6 @@ def test_equal_addresses_in_two_tenancies_are_two_places_where_an_account_names_
     assert {place.address for (place,) in unnamed.values()} == {""}
 
 
-def test_an_account_can_name_its_network() -> None:
-    named = Settings.model_validate({"oci": {"network": "office"}})
-    assert joined_places([("eu", located(a="10.0.0.1"), named)]) == {"a": (NetworkAddress("office", "10.0.0.1"),)}
-
-
 def in_vcns(**vcns: str) -> Inventory:
     inventory = located(**dict.fromkeys(vcns, "10.0.0.1"))
     targets = {name: replace(mount_target, vcn_id=vcns[name]) for name, mount_target in inventory.mount_targets.items()}

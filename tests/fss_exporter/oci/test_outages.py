@@ -130,7 +130,7 @@ def test_a_first_answer_that_takes_ten_minutes_loses_no_minute() -> None:
     assert poll.counted() == {"a": 14 * 60.0, "b": 14 * 60.0}
 
 
-@pytest.mark.parametrize("late", [1, 5, 8, 9, 12, 15])
+@pytest.mark.parametrize("late", [1, 8, 15])
 @pytest.mark.parametrize("polls_before", range(20, 25))
 def test_a_minute_that_comes_up_to_fifteen_minutes_late_counts_within_five_polls(late: int, polls_before: int) -> None:
     poll = PolledRegion()

@@ -76,12 +76,13 @@ def test_an_unknown_compartment_is_reported_and_costs_only_itself(
     assert "no compartment is called 'strage'" in caplog.text
     assert set(world.values("fss_mount_target_info", "mount_target")) == {"mt-home", "mt-home-b", "mt-media"}
     assert world.value("fss_oci_inventory_success", operation="ListCompartments") == 0
+    seen, expected = (world.values(f"fss_coverage_{of}", "part")["compartments"] for of in ("seen", "expected"))
+    assert (seen, expected) == (1, 2)
 
 
 @pytest.mark.parametrize(
     ("fault", "reason"),
     [
-        ("429", "429"),
         ("500", "500"),
         ("wrong-shape", "broken answer"),
         ("deny", "404"),

@@ -151,36 +151,6 @@ def test_throttled_operations_add_up_minute_by_minute(both: World) -> None:
     assert grown - counted == sum(value for value in published if value is not None) > 0
 
 
-def test_a_failed_metric_keeps_its_points_until_they_are_stale(both: World) -> None:
-    both.region.add_fault("500:SummarizeMetricsData,match=ReadThroughput")
-    both.pass_minutes(5)
-    both.poll()
-    assert both.value("fss_service_read_bytes_per_second", resource="render") is not None
-    both.pass_minutes(7)
-    both.poll()
-    assert both.value("fss_service_read_bytes_per_second", resource="render") is None
-    assert both.value("fss_service_write_bytes_per_second", resource="render") is not None
-    assert both.value("fss_oci_metric_success", oci_metric="ReadThroughput") == 0
-
-
-def test_a_resource_that_is_gone_vanishes_with_the_next_inventory(both: World) -> None:
-    both.region.delete("render")
-    both.pass_minutes(11)
-    both.poll()
-
-    assert set(both.values("fss_service_capacity_bytes", "resource")) == {"db-data", "db-boot"}
-    assert "render" not in both.values("fss_service_read_bytes_per_second", "resource")
-
-
-def test_a_listing_that_may_not_be_called_is_reported_and_costs_only_itself(worlds: Callable[..., World]) -> None:
-    made = worlds(services=BOTH)
-    made.region.add_fault("deny:ListLustreFileSystems")
-    made.poll()
-
-    assert made.value("fss_oci_inventory_success", operation="ListLustreFileSystems") == 0
-    assert set(made.values("fss_service_capacity_bytes", "resource")) == {"db-data", "db-boot"}
-
-
 class TestLustreNobodyAskedFor:
     """It is watched where there is some of it; where there is none, or no permission, nothing fails and nobody is paged."""
 

@@ -3,11 +3,10 @@ import zlib
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 from prometheus_client import exposition
 from prometheus_client.core import Metric, Sample
 from prometheus_client.openmetrics.exposition import CONTENT_TYPE_LATEST as OPENMETRICS
-from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from fss_exporter.catalogue import CATALOGUE, Declaration, PreparedFamily, Series, family, histogram
 from fss_exporter.catalogue.prepared import Collected
@@ -75,6 +74,7 @@ WRITTEN = (
 )
 
 
+@settings(max_examples=settings().max_examples // 2)
 @given(st.text() | st.from_regex(r"(application/openmetrics-text|text/plain)(; ?(version|escaping)=.*)*"))
 def test_an_accept_header_of_any_kind_leads_to_one_of_few_formats(header: str) -> None:
     content_type = negotiate(header).content_type
@@ -127,14 +127,6 @@ def test_compression_changes_nothing_but_the_size(content_type: str) -> None:
     form = negotiate(content_type)
 
     assert zlib.decompress(write(some(), form, compress=True), wbits=31) == write(some(), form, compress=False)
-
-
-def test_openmetrics_is_what_its_own_parser_reads() -> None:
-    read = text_string_to_metric_families(write(some(), negotiate(OPENMETRICS), compress=False).decode())
-
-    assert [sample for family in read for sample in family.samples] == [
-        sample for family in some() for sample in family.samples
-    ]
 
 
 @pytest.mark.parametrize("content_type", [PLAIN, OPENMETRICS])

@@ -388,9 +388,9 @@ def test_a_thousand_mount_targets_come_in_pages_the_nearest_to_a_ceiling_first()
     assert len(first) < 120_000, "a phone on the move loads it too"
 
 
-@pytest.mark.parametrize(("search", "expected"), [("MT-99", 11), ("10.80.1.10", 1000), ("frankfurt", 1000), ("x<y", 0)])
+@pytest.mark.parametrize(("search", "expected"), [("MT-9", 11), ("10.80.1.10", 100), ("frankfurt", 100), ("x<y", 0)])
 def test_mount_targets_are_searched_by_any_of_their_names(search: str, expected: int) -> None:
-    rows = [row for n in range(1000) for row in mount_target(f"mt-{n}", iops=n * 10, iops_limit=50_000)]
+    rows = [row for n in range(100) for row in mount_target(f"mt-{n}", iops=n * 10, iops_limit=50_000)]
 
     assert f"<span>{expected} found" in render(page_of(*rows), search=search, number=99999)
 
@@ -494,7 +494,7 @@ def test_the_first_visit_shows_who_loads_the_mounts_since_the_start() -> None:
     assert ">91<" in html
 
 
-@pytest.mark.parametrize(("mounts", "listed"), [(50, None), (1100, "The 50 busiest of 1,100 mounts are listed.")])
+@pytest.mark.parametrize(("mounts", "listed"), [(50, None), (51, "The 50 busiest of 51 mounts are listed.")])
 def test_a_list_that_leaves_mounts_out_says_so(mounts: int, listed: str | None) -> None:
     rows = [row for number in range(mounts) for row in mount(number, export=f"/{number}")]
 

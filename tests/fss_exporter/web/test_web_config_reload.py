@@ -3,7 +3,6 @@
 import errno
 import logging
 import os
-import threading
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,18 +14,6 @@ from tests.fss_exporter.web.serving import look_twice
 from fss_exporter.errors import ConfigError
 from fss_exporter.web.messages import Request
 from fss_exporter.web.web_config_reload import WebConfigReload
-
-
-def test_a_changed_file_counts_from_the_next_request(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO)
-    path = write(tmp_path / "web.yml", "{}")
-    web_config = WebConfigReload(path)
-    assert ask(web_config, "/metrics").status == 200
-
-    write(path, f"basic_auth_users: {{me: {HASH}}}")
-
-    assert ask(web_config, "/metrics").status == 401
-    assert "was read again" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -253,27 +240,6 @@ def test_protection_that_a_file_does_not_mention_any_more_stays(
     with pytest.raises(ConfigError, match=f"{gone} is gone"):
         web_config.reload()
     assert web_config._in_force is in_force
-
-
-def test_plain_copies_over_the_file_never_open_the_server(tmp_path: Path) -> None:
-    """cp(1) empties a file before it fills it."""
-    content = "# padding\n" * 20_000 + f"basic_auth_users: {{me: {HASH}}}\n"
-    path = write(tmp_path / "web.yml", content)
-    web_config = WebConfigReload(path)
-    done = threading.Event()
-
-    def copy() -> None:
-        for _ in range(300):
-            path.write_text(content)
-        done.set()
-
-    writer = threading.Thread(target=copy)
-    writer.start()
-    while not done.is_set():
-        with suppress(ConfigError):
-            web_config.reload()
-        assert ask(web_config, "/metrics").status == 401
-    writer.join()
 
 
 def test_a_prefix_of_a_file_that_protects_is_never_less_protection(tmp_path: Path) -> None:

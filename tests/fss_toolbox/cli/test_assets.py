@@ -172,22 +172,6 @@ def test_an_empty_folder_name_is_refused_and_is_not_the_current_folder(
     assert files_below(tmp_path) == {}
 
 
-def test_every_link_of_an_alert_gets_the_given_base(tmp_path: Path) -> None:
-    write(tmp_path, LinkBases("https://wiki.example.com/fss", "https://grafana.example.com"))
-
-    for path in (tmp_path / "rules").glob("*.yml"):
-        alerts, source = path.read_text(), (ROOT / "rules" / path.name).read_text()
-        count = source.count("- alert: ")
-        assert alerts.count(" runbook_url: https://wiki.example.com/fss#") == count
-        assert (
-            len(re.findall(r' dashboard_url: "?https://grafana\.example\.com(?:/d/|\{\{ if .*?\}\}/d/)', alerts))
-            == count
-        )
-    written = files_below(tmp_path).items()
-    left = [name for name, content in written if not name.endswith(".md") and b"docs/runbook.md#" in content]
-    assert left == []
-
-
 def test_without_a_base_an_alert_has_no_link_and_the_command_says_how_to_give_one(tmp_path: Path) -> None:
     result = CliRunner().invoke(assets, [str(tmp_path)])
 

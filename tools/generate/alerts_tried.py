@@ -40,6 +40,7 @@ incidents and ran them on the real agent and poller:
 |---|---|---|---|---|
 | 25, written in November 2026 | 25bbedd2 | 16 | 5 | 4 |
 | 57 of the round before, run again | 25bbedd2 | 49 | | |
+| 25, written and run on 2026-11-30 | a7eaf889 | 12 | 10 | 3 |
 
 Rough is a message that comes late, twice, or with a text that says more than is known. No outage was missed.
 """

@@ -78,6 +78,6 @@ def test_a_lustre_that_fills_is_a_ticket_at_80_percent_and_a_page_with_the_day_a
 
 def test_a_ticket_about_space_says_in_how_many_hours_it_is_full_at_the_rate_of_the_last_six(said: Judged) -> None:
     assert re.search(
-        r"ocid1.a job fills 27 % in ten hours \(lustre, eu-1\) uses 83[.\d]*% of its space and is full in [67]h ",
+        r"ocid1.a job fills 27 % in ten hours \(lustre, eu-1\) used 83[.\d]*% of its space\. It is full in [67]h ",
         said.texts["FssServiceUtilisationHigh", END],
     )

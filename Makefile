@@ -37,7 +37,7 @@ accuracy: .venv/dev ## estimate against packet captures (ARGS=DIRECTORY tries ot
 	@$(RUN) -m tools.check.accuracy $(ARGS)
 
 test-incidents: .venv/dev servers ## every incident of the rules; `make test` runs the marked ones (minutes; ARGS="-k 'clients hang'" for a few)
-	@$(BIN)/python -m pytest -n 2 --dist loadfile tests/rules/with_every_incident.py tests/e2e/with_incidents.py $(ARGS)
+	@$(BIN)/python -m pytest -n 3 --dist loadfile tests/rules/with_every_incident.py tests/e2e/with_incidents.py $(ARGS)
 
 test-servers: .venv/dev servers ## agents and pollers beside a real prometheus, alertmanager and node_exporter, pollers that are killed, and weeks of history (minutes, most of them waiting)
 	@$(BIN)/python -m pytest -n 3 --dist loadfile tests/rules/with_long_silence.py tests/rules/with_space_forecast.py \

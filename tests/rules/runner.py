@@ -110,15 +110,20 @@ class Outcome:
         return "; ".join(wrong + [f"unwanted {message}" for message in left])
 
 
-def tried(incident: Incident, promtool: str | None = None, *, is_late: bool = False) -> Outcome:
-    """Run an incident through the product, the rules and the routes.
+def tried(incident: Incident, *, is_late: bool = False) -> Outcome:
+    """Run an incident through the product, the rules and the routes, as in `outcome_of`."""
+    return outcome_of(incident, scraped(incident.site, incident.faults), is_late=is_late)
+
+
+def outcome_of(incident: Incident, scrapes: Scrapes, promtool: str | None = None, *, is_late: bool = False) -> Outcome:
+    """Judge what was scraped during an incident, with the rules and the routes.
 
     Args:
         incident: the row of the table.
+        scrapes: of the product.
         promtool: another one than the installed one.
         is_late: whether each group of rules reads what the groups before it recorded a minute ago, as it can on a server.
     """
-    scrapes = scraped(incident.site, incident.faults)
     texts = [(message.alert, message.read) for message in incident.wanted if message.says]
     said = judged(scrapes, ['ALERTS{alertstate="firing"}'], texts, promtool, is_late=is_late)
     firing = {minute: labels_of(samples) for (_, minute), samples in said.samples.items()}

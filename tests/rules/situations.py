@@ -15,7 +15,7 @@ from tests.exposition_text import families_of
 from tests.rules.faults import Answer, Failing, Fault, Hang, PollerDown, Published, Slow, Work
 from tests.rules.notifications import notifications
 from tests.rules.runner import judged, labels_of
-from tests.rules.site import Scrapes, Site, scrape_into, scraped
+from tests.rules.site import Scrapes, Site, scrape_into
 
 from fss_exporter.client_scrape import Scraped, scrape_of
 from fss_exporter.model.state import State
@@ -112,9 +112,8 @@ SITUATIONS = (
 )
 
 
-def seen(situation: Situation, promtool: str | None = None) -> Said:
-    """Play a situation, and ask every place. Places that should say one word and do not are all named."""
-    scrapes = scraped(situation.site, situation.faults)
+def seen(situation: Situation, scrapes: Scrapes, promtool: str | None = None) -> Said:
+    """Ask every place about what was scraped. Places that should say one word and do not are all named."""
     said = judged(scrapes, [_FIRING, _STATE], promtool=promtool)
     (state,) = said.samples[_STATE, float(situation.site.minutes)]
     fleet = State(int(float(state.split()[-1]))).word

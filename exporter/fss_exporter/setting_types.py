@@ -88,13 +88,15 @@ def _matching(pattern: str, form: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-def _one_of(allowed: Iterable[str], what: str = "one of") -> AfterValidator:
-    def check(value: str) -> str:
-        if value not in allowed:
+def _one_of(allowed: Iterable[str], what: str = "one of") -> BeforeValidator:
+    """Name the values also for what is no text, which quotes would not mend."""
+
+    def check(value: object) -> object:
+        if not isinstance(value, str) or value not in allowed:
             raise ValueError(f"must be {what} {', '.join(allowed)}")
         return value
 
-    return AfterValidator(check)
+    return BeforeValidator(check)
 
 
 def _with_name(value: str) -> str:

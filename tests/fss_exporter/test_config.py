@@ -37,6 +37,8 @@ def mistakes(path: Path, text: str) -> tuple[str, ...]:
         ("just text", "line 1: should be a mapping, as in {key: value}"),
         ("oci:\n  auth: x\noci:\n  profile: y\n", "line 3: oci: given twice"),
         ("oci:\n  auth: password\n", "line 2: oci.auth: must be one of config_file"),
+        ("oci:\n  auth: 3\n", "line 2: oci.auth: must be one of config_file"),
+        ("oci:\n  auth: [config_file]\n", "line 2: oci.auth: must be one of config_file"),
         ("oci:\n  regoins: [a]\n", "line 2: oci.regoins: unknown key. Did you mean regions?"),
         ("ocu: {}\n", "line 1: ocu: unknown key. Did you mean oci?"),
         ("oci:\n", "line 1: oci: should be a mapping, as in {key: value}"),

@@ -186,6 +186,8 @@ def run(arguments: list[str] | None = None) -> int:
 def _refuse(wrong: click.ClickException) -> int:
     where = wrong.ctx.command_path if isinstance(wrong, click.UsageError) and wrong.ctx else "fss-exporter"
     message = " ".join(wrong.format_message().split())
+    if isinstance(wrong, click.NoSuchOption) and wrong.option_name[1:2].isdigit():
+        message += " A number must be more than 0"
     terminal.complain(where, f"{message} (see {where} --help)" if wrong.exit_code == 2 else message)
     return wrong.exit_code
 

@@ -128,6 +128,7 @@ def test_the_version_is_the_packages() -> None:
         (["serv"], "fss-exporter: No such command 'serv'. Did you mean 'serve'?"),
         (["alarms", "aply"], "fss-exporter alarms: No such command 'aply'. Did you mean 'apply'?"),
         (["iostat", "--limt", "3"], "fss-exporter iostat: No such option '--limt'. (Did you mean one of: '--limit'"),
+        (["iostat", "-5"], "fss-exporter iostat: No such option '-5'. A number must be more than 0 (see"),
         (["--nonsense"], "fss-exporter: No such option '--nonsense'"),
         (["serve", "--nonsense"], "fss-exporter serve: No such option '--nonsense'"),
         (["serve", "extra"], "fss-exporter serve: Got unexpected extra argument (extra)"),

@@ -38,8 +38,8 @@ class TestBadInput:
             (("--stream", HOME), "is not the OCID of a stream"),
             (("--compartment", STORAGE, "--in-subtree"), "--in-subtree works for the tenancy only"),
             (("--from-inventory", "--mount-target", f"{HOME}=hpmt-20"), "both name the mount targets: give one"),
-            (("--runbook-url", "https://wiki/a b"), "give a URL without spaces, quotes and braces"),
-            (("--runbook-url", ""), "give a URL without spaces, quotes and braces"),
+            (("--runbook-url", "https://wiki/a b"), "without spaces, quotes and braces"),
+            (("--runbook-url", ""), "give a URL that begins with http:// or https://"),
         ],
     )
     def test_flags_that_cannot_be_rendered(self, flags: tuple[str, ...], why: str) -> None:

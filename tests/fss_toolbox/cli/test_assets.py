@@ -135,13 +135,14 @@ def test_a_folder_that_cannot_be_written_is_a_clear_refusal() -> None:
         write(Path("/proc/pack"))
 
 
-def test_a_full_disk_names_the_file_and_is_no_mistake_of_the_operator(tmp_path: Path) -> None:
-    small = require("prlimit", "util-linux"), "--fsize=100"
+def test_a_full_disk_names_the_file_leaves_none_and_is_no_mistake_of_the_operator(tmp_path: Path) -> None:
+    small = require("prlimit", "util-linux"), "--fsize=1000"
     command = [*small, require("fss-exporter", "this project")]
     for arguments in (["assets", f"{tmp_path}/a"], ["alarms", "render", f"--out={tmp_path}/b"]):
         done = subprocess.run([*command, *arguments], check=False, capture_output=True, text=True, timeout=300)
         assert done.returncode == 1
         assert re.fullmatch(rf"fss-exporter: {tmp_path}/\S+: cannot be written: File too large\n", done.stderr)
+    assert files_below(tmp_path) == {}
 
 
 def test_the_command_says_what_it_wrote(tmp_path: Path) -> None:
@@ -151,12 +152,24 @@ def test_the_command_says_what_it_wrote(tmp_path: Path) -> None:
     assert f"{len(shipped())} written, 0 already up to date" in result.output
 
 
-@pytest.mark.parametrize("url", ['https://wiki/"', "https://wiki/a b", "https://wiki/{{ x }}", "a\nb", ""])
-def test_a_runbook_url_that_would_break_a_file_is_refused(tmp_path: Path, url: str) -> None:
+@pytest.mark.parametrize(
+    "url",
+    [
+        'https://wiki/"',
+        "https://wiki/a b",
+        "https://wiki/{{ x }}",
+        "a\nb",
+        "",
+        "ftp://wiki/fss",
+        "wiki/fss",
+        "https://",
+    ],
+)
+def test_a_runbook_url_that_would_break_a_file_or_opens_nowhere_is_refused(tmp_path: Path, url: str) -> None:
     result = CliRunner().invoke(assets, [str(tmp_path), "--runbook-url", url])
 
     assert result.exit_code == 2
-    assert "give a URL without spaces, quotes and braces" in result.output
+    assert "give a URL that begins with http:// or https://, without spaces, quotes and braces" in result.output
     assert files_below(tmp_path) == {}
 
 

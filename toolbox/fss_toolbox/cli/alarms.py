@@ -11,7 +11,7 @@ from typing import Any, Final
 import click
 
 from fss_exporter.cli.flags import NEW_FILE
-from fss_exporter.cli.terminal import CommandGroup, echo, end_by_signals, writing
+from fss_exporter.cli.terminal import CommandGroup, echo, end_by_signals
 from fss_exporter.errors import FssError, UsageError
 from fss_exporter.flag_records import argument, flag, switch, takes
 from fss_exporter.oci.iam import NAMESPACE
@@ -25,7 +25,7 @@ from fss_toolbox.alarms.apply import Alarms, StepOutcome, apply as carry_out, du
 from fss_toolbox.alarms.desired import AlarmInputs, AlarmScope, desired
 from fss_toolbox.alarms.pack import Alarm, placeholders
 from fss_toolbox.cli.alarm_options import AlarmFlags, PackFlags, check_ocid, session_of, stated_targets
-from fss_toolbox.cli.toolbox_flags import FOLDER, write_file
+from fss_toolbox.cli.toolbox_flags import FOLDER, write_file, write_together
 from fss_toolbox.doctor.account_record import join_order
 
 _WATCHED: Final = "metricCompartmentId"  # the field of an alarm with the compartment that it watches
@@ -314,8 +314,5 @@ def _write(wanted: Sequence[Alarm], form: rendering.Form, folder: Path | None) -
     if folder is None:
         echo(rendering.document(wanted, form), end=False)
         return
-    for name, text in texts.items():
-        with writing(folder / name):
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_text(text, encoding="utf-8")
+    write_together({folder / name: text.encode() for name, text in texts.items()})
     click.echo(f"{folder}: {len(texts)} files", err=True)

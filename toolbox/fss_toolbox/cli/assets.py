@@ -23,7 +23,7 @@ from fss_exporter.cli.terminal import echo, writing
 from fss_exporter.errors import FssError, UsageError
 from fss_exporter.setting_types import tag_label, tags_as_labels
 from fss_toolbox.alert_labels import with_alert_labels, with_tag_variables
-from fss_toolbox.cli.toolbox_flags import FOLDER, link_base
+from fss_toolbox.cli.toolbox_flags import FOLDER, link_base, write_together
 
 # Base of links in dashboards: the page of the exporter that a variable chooses.
 _OF_AN_EXPORTER = "http://${runbook}/runbook#"
@@ -111,7 +111,7 @@ def _with_links_inside(page: PurePosixPath, content: bytes, files: Container[Pur
 def write(target: Path, bases: LinkBases = _AS_RELEASED, *, overwrite: bool = False) -> int:
     """Write the shipped files below `target`.
 
-    All checks run before the first write, so a refusal leaves the folder unchanged.
+    A refusal or a full disk leaves the files of the folder unchanged.
 
     Returns:
         Number of new or changed files. Files with the shipped content stay untouched.
@@ -132,10 +132,7 @@ def write(target: Path, bases: LinkBases = _AS_RELEASED, *, overwrite: bool = Fa
     if edited and not overwrite:
         message = "These files differ from the shipped ones; --overwrite replaces them:"
         raise UsageError(message, tuple(f"  {path}" for path in edited))
-    for path, content in outdated.items():
-        with writing(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
+    write_together(outdated)
     return len(outdated)
 
 

@@ -2,8 +2,12 @@
 """Flags that several commands of the toolbox share, as records."""
 
 import os
+import re
+from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -29,8 +33,10 @@ OFFERED_SERVICES: Final = (APSARA_NAS.name, LUSTRE.name, BLOCK_VOLUME.name)  # t
 
 def link_base(text: str) -> str:
     """Return a flag's base of links, which files of any format can hold without quotes. A slash at the end is left out."""
-    if not text or not text.isprintable() or set(text) & set("\"'\\{}<> "):
-        raise click.BadParameter(f"{text!r}: give a URL without spaces, quotes and braces")
+    if not re.fullmatch("https?://[^/].*", text) or not text.isprintable() or set(text) & set("\"'\\{}<> "):
+        raise click.BadParameter(
+            f"{text!r}: give a URL that begins with http:// or https://, without spaces, quotes and braces"
+        )
     return text.rstrip("/")
 
 
@@ -63,6 +69,27 @@ def check_new_file(flag_name: str, path: Path) -> None:
     """Raise UsageError for a file that cannot be written, before a command works for minutes."""
     if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
         raise UsageError(f"{flag_name}={path}: cannot be written. Give a file in an existing folder")
+
+
+def write_together(files: Mapping[Path, bytes]) -> None:
+    """Write files and their folders, and none of the files where one cannot be written.
+
+    Raises:
+        UsageError: a folder is not writable.
+        FssError: the disk is full.
+    """
+    with ExitStack() as undo:
+        new: dict[Path, Path] = {}  # by folder
+        for path, content in files.items():
+            with writing(path):
+                if path.parent not in new:
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    scratch = TemporaryDirectory(dir=path.parent, prefix=".new-")
+                    new[path.parent] = Path(undo.enter_context(scratch))
+                (new[path.parent] / path.name).write_bytes(content)
+        for path in files:
+            with writing(path):
+                (new[path.parent] / path.name).replace(path)
 
 
 def write_file(flag_name: str, path: Path, text: str) -> None:

@@ -150,14 +150,15 @@ def test_a_line_that_names_the_cause_stands_in_place_of_the_section_about_what_i
     assert (reason.text, verdict.text) == (gap, "1 mount target: 1 not known")
 
 
-def test_of_many_that_are_not_fine_the_worst_are_told_and_the_others_counted() -> None:
-    targets = [target(f"mt-{number}", state=FAILING) for number in range(5)]
+@pytest.mark.parametrize(("count", "others"), [(4, "and 1 more that"), (5, "and 2 more that are not fine")])
+def test_of_many_that_are_not_fine_the_worst_are_told_and_the_others_counted(count: int, others: str) -> None:
+    targets = [target(f"mt-{number}", state=FAILING) for number in range(count)]
     said = headline("a page", Latest(Picture(())), targets, View())
     assert [line.text.partition(" is ")[0] for line in said[1:-1]] == [
         "mt-0",
         "mt-1",
         "mt-2",
-        "and 2 more that are not fine",
+        others,
     ]
 
 

@@ -354,8 +354,8 @@ def _reasons(targets: Sequence[ShownTarget], of_clients: Iterable[tuple[State, s
     told = sorted([*told, *of_clients], key=lambda one: -one[0])
     for state, text in told[:_MOST_REASONS]:
         yield Cell(printable(text), STYLES[state])
-    if len(told) > _MOST_REASONS:
-        yield Cell(f"and {len(told) - _MOST_REASONS} more that are not fine", GREY)
+    if more := len(told[_MOST_REASONS:]):
+        yield Cell(f"and {more} more that {'is' if more == 1 else 'are'} not fine", GREY)
 
 
 def _verdict(targets: Sequence[ShownTarget], *, is_starting: bool) -> Cell:

@@ -109,24 +109,34 @@ def test_the_fleet_dashboard_filters_its_mount_targets_and_alerts_by_each_tag() 
     shipped, text = path.read_text(), with_tag_variables(path.read_text(), LABELS)
     variables = json.loads(text)["templating"]["list"]
     chosen = 'shape=~\\"$shape\\"'
-    by_tag = ', tag_team=~\\"$tag_team\\", tag_cost_unit=~\\"$tag_cost_unit\\"'
+    by_tag = ", tag_team=~`${tag_team:regex}`, tag_cost_unit=~`${tag_cost_unit:regex}`"
 
     assert [variable["name"] for variable in variables][4:7] == ["shape", *LABELS]
     assert text.count(f"{chosen}{by_tag}}}") == text.count(chosen) == shipped.count(chosen)
     assert text.count("mount_target:fss_mount_target_tagged:info{tenancy") == shipped.count(chosen) + len(LABELS)
     alerts = re.findall(r"ALERTS(?:_FOR_STATE)?{[^}]*\$region[^}]*}", text)
     assert alerts
-    assert [one for one in alerts if 'tag_team=~\\"$tag_team|\\"' not in one] == []
+    assert [one for one in alerts if ", tag_team=~`${tag_team:regex}" not in one] == []
+    assert text.count("tag_team:regex}|`") == len(alerts)
 
 
-@pytest.mark.parametrize(("chosen", "shown"), [(".*", ["a", "b", "c"]), ("genomics", ["a"])])
+# Grafana's own escapes of a value in the format `regex`.
+HOSTILE = """a"b'c$d(e|f)[g].*+?{h}\\i/j"""
+ESCAPED = re.sub(r"[\\^$*+?.()|[\]{}/]", r"\\\g<0>", HOSTILE)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "shown"),
+    [(".*", ["a", "b", "c"]), ("genomics", ["a"]), (ESCAPED, ["c"]), (f"(genomics|{ESCAPED})", ["a", "c"])],
+)
 def test_all_shows_mount_targets_without_the_tag_too(chosen: str, shown: list[str], tmp_path: Path) -> None:
     tags = "fss_mount_target_tags_info"
     series = [
         *(info(name, "1x100") for name in "abc"),
         info("a", "1x100", 'tag_team="genomics"', tags),
         info("b", "1x100", 'tag_cost_unit="42"', tags),
+        info("c", "1x100", f"tag_team={json.dumps(HOSTILE)}", tags),
         {"series": 'fss_oci_poll_timestamp_seconds{instance="p",job="p",tenancy="t",region="r"}', "values": "0+60x100"},
     ]
-    found = f'group by (mount_target_id) (mount_target:fss_mount_target_tagged:info{{tag_team=~"{chosen}"}})'
+    found = f"group by (mount_target_id) (mount_target:fss_mount_target_tagged:info{{tag_team=~`{chosen}`}})"
     holds(tmp_path, series, found, [f'{{mount_target_id="{name}"}}' for name in shown])

@@ -67,7 +67,8 @@ def with_tag_variables(dashboard: str, labels: Sequence[str]) -> str:
 
 
 def _matchers(labels: Sequence[str], otherwise: str = "") -> str:
-    return "".join(f', {label}=~"${label}{otherwise}"' for label in labels)
+    """Return the choice by each tag. Grafana escapes for texts in quotes no quote, and people write tags."""
+    return "".join(f", {label}=~`${{{label}:regex}}{otherwise}`" for label in labels)
 
 
 def _with_texts(node: Any, change: Callable[[str], str]) -> Any:
@@ -89,7 +90,7 @@ def _variable(shape: Mapping[str, Any], label: str) -> dict[str, Any]:
         **shape,
         "name": label,
         "label": name,
-        "description": f"Tag {name} of the mount targets.",
+        "description": f"Tag {name} of the mount targets. Alerts about anything without it stay.",
         "query": {**shape["query"], "query": query},
     }
 

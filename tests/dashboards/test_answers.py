@@ -682,3 +682,20 @@ def test_a_mount_target_without_an_address_has_no_budget_of_another_one(tmp_path
     left, *_ = expressions_with("mount-target", "Objectives and their budgets", chosen)
 
     ask(tmp_path, series, [(left, [])])
+
+
+def test_the_top_clients_are_those_of_the_chosen_mount_targets(tmp_path: Path) -> None:
+    series = {}
+    for name in ("small", "large"):
+        labels = f'tenancy="t", region="r", mount_target_id="{name}", mount_target="{name}"'
+        of_address = f'network="r", address="{name}"'
+        series[f'mount_target:fss_mount_target:info{{{labels}, compartment="{name}"}}'] = "1x20"
+        series[f"address:fss_mount_target:info{{{labels}, {of_address}}}"] = "1x20"
+        series[f'client:fss_client_estimated_iops:topk20_rate5m{{instance="i", {of_address}}}'] = "5x20"
+    (clients,) = (
+        expr
+        for expr in expressions_with("fleet", "Mount targets: how close, who, what now", {"compartment": "small"})
+        if '"shown_client", "$1"' in expr
+    )
+
+    ask(tmp_path, series, [(f"count by (mount_target) ({clients})", [('{mount_target="small"}', 1)])])

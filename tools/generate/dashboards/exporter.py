@@ -23,7 +23,7 @@ _JOBS = "(last_over_time(job:fss_exporters:count[7d]) or last_over_time(fss_expo
 
 _TARGETS = f"up{{{THESE}}}"
 
-_AMBIGUOUS = f"max(sum by (job, instance) (fss_oci_ambiguous_addresses{{{POLLED}}}))"
+_AMBIGUOUS = f"max(sum by (job, cluster, instance) (fss_oci_ambiguous_addresses{{{POLLED}}}))"
 _UNRESOLVED = f"sum(fss_nfs_unresolved_forwarder_addresses{{{THESE}}})"
 
 _STATS = [
@@ -199,12 +199,12 @@ _NFS = Section(
 )
 
 
-_OURS = "and on (job, instance) fss_exporter_build_info"
+_OURS = "and on (job, cluster, instance) fss_exporter_build_info"
 
 
 def _largest_of_ours(series: Callable[[str], str]) -> str:
     """Series of Prometheus about its targets, for the exporters where they are largest. Who is ours is asked once, and not for each point."""
-    return largest_now(lambda at: f"({series(at)} {_OURS})" if at else series(at), "job, instance")
+    return largest_now(lambda at: f"({series(at)} {_OURS})" if at else series(at), "job, cluster, instance")
 
 
 def _of_ours(gauge: str) -> str:

@@ -75,8 +75,8 @@ POLLING = Section(
             "Requests per second as share of the budget of the account. At 100 % polls take longer.",
             Query(
                 "max by (instance) (\n"
-                f"sum by (job, instance, tenancy) (rate({_REQUESTS}{{{THESE}}}[$__rate_interval]))\n"
-                f"/ on (job, instance, tenancy) fss_oci_api_budget_requests_per_second{{{THESE}}})",
+                f"sum by (job, cluster, instance, tenancy) (rate({_REQUESTS}{{{THESE}}}[$__rate_interval]))\n"
+                f"/ on (job, cluster, instance, tenancy) fss_oci_api_budget_requests_per_second{{{THESE}}})",
                 "{{instance}}",
             ),
             unit="percentunit",

@@ -31,7 +31,10 @@ def each(expr: str, *more: str) -> str:
 
 
 _ROW = f"{MOUNT_TARGET}, network, address"
-_JOINED = f"* on (network, address) group_left ({MOUNT_TARGET}) address:fss_mount_target:info"
+_JOINED = (
+    f"* on (network, address) group_left ({MOUNT_TARGET})"
+    f" (address:fss_mount_target:info and on (tenancy, region, mount_target_id) {all_here()})"
+)
 
 
 def by_address(expr: str) -> str:

@@ -38,17 +38,33 @@ def draw(scenes: Sequence[Json], folder: Path, drawing: Drawing, *, timeout_s: f
     Raises:
         RuntimeError: a program is missing, or a page was not drawn; the message names the fix.
     """
+    options = {**asdict(drawing), "chromium": program(*_BROWSERS)}
+    _node("draw.mjs", scenes, str(folder), json.dumps(options), timeout_s=timeout_s)
+
+
+def contents(scenes: Sequence[Json], library: str) -> list[Json]:
+    """What the panels of each scene hold, as a version of Grafana's data library says it: a report of `draw` without the layout.
+
+    Raises:
+        RuntimeError: a program is missing, or the library refuses a panel.
+    """
+    reports: list[Json] = json.loads(_node("contents.mjs", scenes, library, timeout_s=600))
+    return reports
+
+
+def _node(script: str, scenes: Sequence[Json], *arguments: str, timeout_s: float) -> str:
+    """The output of a script of `PAGES` that reads scenes."""
     if not (PAGES / "node_modules").is_dir():
         message = f"the libraries of Grafana are not installed: npm ci --ignore-scripts --prefix {PAGES}"
         raise RuntimeError(message)
-    options = {**asdict(drawing), "chromium": program(*_BROWSERS)}
     with tempfile.TemporaryDirectory() as scratch:
         asked = Path(scratch) / "scenes.json"
         asked.write_text(json.dumps(scenes))
-        command = [program("node"), str(PAGES / "draw.mjs"), str(asked), str(folder), json.dumps(options)]
+        command = [program("node"), str(PAGES / script), str(asked), *arguments]
         done = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, check=False)
     if done.returncode:
         raise RuntimeError(done.stderr)
+    return done.stdout
 
 
 def program(*names: str) -> str:

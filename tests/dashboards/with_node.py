@@ -7,13 +7,14 @@ every 60 s. The data source of Grafana says 15 s for all.
 import copy
 import json
 import subprocess
+import urllib.parse
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from lab.pictures.drawing import Drawing, draw, program
+from lab.pictures.drawing import Drawing, contents, draw, program
 from lab.pictures.recording import EXACT_MODE, WHOLE, dashboards, recorded, shown
 from lab.pictures.scenes import panels_of
 from lab.pictures.schema_types import VERSIONS, complaints
@@ -457,6 +458,31 @@ def test_every_rule_has_a_mistake() -> None:
         "no page complains",
         "no table is blank",
     }
+
+
+_OLDEST = "data-10"  # the data library of the oldest Grafana that the dashboards are for, as package.json names it
+
+
+def _without_palette(report: Json) -> Json:
+    """A report without the colours that the palette of Grafana gives, and with links as people read them. Both differ with the version."""
+    panels = copy.deepcopy(report["panels"])
+    for panel in panels:
+        for line in panel.get("lines", ()):
+            del line["seen"]
+        for column in panel.get("columns", ()):
+            column["links"] = [[urllib.parse.unquote(link) for link in links] for links in column["links"]]
+    return {"uid": report["uid"], "panels": panels}
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("name", WHOLE)
+def test_the_oldest_grafana_shows_the_texts_values_and_colours_of_the_newest(name: str) -> None:
+    scenes = recorded(name)
+    oldest, newest = contents(scenes, _OLDEST), contents(scenes, "@grafana/data")
+
+    assert [_without_palette(report) for report in oldest] == [_without_palette(report) for report in newest]
+    one_colour = RULES["no two of up to eight lines share a colour"]
+    assert [complaint for report in oldest for complaint in one_colour(Drawn(report))] == []
 
 
 @pytest.mark.timeout(600)

@@ -41,8 +41,11 @@ export function optionsOf(type) {
   return new FieldConfigOptionsRegistry(() => [...standard, ...custom]);
 }
 
+/** A transformation as Grafana 13 wants it, which loads it when it is needed, and as Grafana 10 does. */
+const both = (transformation) => Object.defineProperties(async () => transformation, Object.getOwnPropertyDescriptors(transformation));
+
 standardTransformersRegistry.setInit(() =>
   [...new Set(Object.values(standardTransformers))].map((transformation) => ({
-    id: transformation.id, name: transformation.name, transformation: async () => transformation, editor: () => null, aliasIds: [],
+    id: transformation.id, name: transformation.name, transformation: both(transformation), editor: () => null, aliasIds: [],
   })),
 );

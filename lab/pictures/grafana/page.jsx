@@ -6,7 +6,8 @@ import { flushSync } from 'react-dom';
 import { createRoot } from 'react-dom/client';
 import { createTheme, setTimeZoneResolver } from '@grafana/data';
 import { GlobalStyles, PanelChrome, ThemeContext } from '@grafana/ui';
-import { Content, contentDrawn, dataOf, uselessOverrides } from './panels.jsx';
+import { contentDrawn, dataOf, uselessOverrides } from './panel_data.js';
+import { Content } from './panels.jsx';
 import { replacer } from './variables.js';
 
 const MARGIN = 16;
@@ -189,7 +190,6 @@ window.place = (scene, { width, dark, open }) => {
 /** Draws the dashboard and says what was drawn. */
 window.draw = async () => {
   const { scene, width, open, theme, placed, height } = asked;
-  window.currentTheme = theme;
   setTimeZoneResolver(() => 'utc');
   const replaceVariables = replacer(scene.variables, scene.from, scene.to);
   const data = await Promise.all(

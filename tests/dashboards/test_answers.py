@@ -699,3 +699,14 @@ def test_the_top_clients_are_those_of_the_chosen_mount_targets(tmp_path: Path) -
     )
 
     ask(tmp_path, series, [(f"count by (mount_target) ({clients})", [('{mount_target="small"}', 1)])])
+
+
+def test_pollers_of_one_name_in_two_clusters_have_a_budget_each(tmp_path: Path) -> None:
+    (share,) = expressions_with("exporter", "API budget in use", {})
+    series = {}
+    for cluster, calls in (("x", 60), ("y", 120)):
+        labels = f'job="fss", instance="poller", tenancy="t", cluster="{cluster}"'
+        series[f"fss_oci_api_requests_total{{{labels}}}"] = f"0+{calls}x20"
+        series[f"fss_oci_api_budget_requests_per_second{{{labels}}}"] = "10x20"
+
+    ask(tmp_path, series, [(share, [('{instance="poller"}', 0.2)])])

@@ -88,6 +88,7 @@ class Failing(OfTargets):
     share: float = 0.1
     side: Side = "both"
     operation: str = ""  # procedure that fails, as clients alone see it. Empty for all
+    asks_to_wait: bool = False  # by JUKEBOX, which means try again later
 
 
 @dataclass(frozen=True)

@@ -293,7 +293,7 @@ class Host:
         for fault in self._of_target(faults.GiveUp, minute, target):
             mount.give_up(TICK_S, fault.pause_minutes * 60)
             return
-        times, rtt_ms, failing = {"": 1.0}, RTT_MS, {"": 0.0}
+        times, rtt_ms, failing, asks_to_wait = {"": 1.0}, RTT_MS, {"": 0.0}, False
         for work in self._of_target(faults.Work, minute, target):
             if work.side != "oci":
                 times[work.operation] = times.get(work.operation, 1.0) * work.times
@@ -302,10 +302,17 @@ class Host:
         for fails in self._of_target(faults.Failing, minute, target):
             if fails.side != "oci":
                 failing[fails.operation] = fails.share
+                asks_to_wait |= fails.asks_to_wait
         again = self._fault(faults.Retransmitting, minute)
         late_ms = sum(late.share * late.milliseconds for late in self._of_target(faults.LateReads, minute, target))
         mount.work(
-            TICK_S, times=times, rtt_ms=rtt_ms, failing=failing, again=again.share if again else 0.0, late_ms=late_ms
+            TICK_S,
+            times=times,
+            rtt_ms=rtt_ms,
+            failing=failing,
+            again=again.share if again else 0.0,
+            asks_to_wait=asks_to_wait,
+            late_ms=late_ms,
         )
 
 

@@ -280,7 +280,7 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
                 "FssMountTargetFailing",
                 4,
                 f"{FIRST} had requests that failed or had no reply in 10 of the last 60 minutes. Its ",
-                "s failed for 100% of the clients that asked. OCI says that 10% of all requests failed. See",
+                "s failed for 100% of the clients that asked. OCI says that 10% of all requests failed. Check quotas",
                 told=10,
             ),
         ),
@@ -295,9 +295,29 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
         "10 % of the requests fail, as OCI alone sees",
         Site(hosts=0),
         (Failing(0, 30, share=0.1),),
-        (page("FssMountTargetFailing", 6, " minutes. OCI says that 10% of all requests failed. See"),),
+        (page("FssMountTargetFailing", 6, " minutes. OCI says that 10% of all requests failed. Check quotas"),),
+    ),
+    Incident(
+        "a tenth of the requests is told to try again later",
+        Site(minutes=60),
+        (Failing(0, 30, share=0.1, asks_to_wait=True),),
+        (
+            page(
+                "FssMountTargetFailing",
+                6,
+                " of all requests failed. The server answered ",
+                " of the failed requests with JUKEBOX, which means try again later: reduce its load, or open a support request.",
+                told=10,
+            ),
+        ),
     ),
     Incident("requests fail for two minutes", Site(before=180), (Failing(0, 2),)),
+    Incident(
+        "all clients hang for 40 seconds in each quarter of an hour",
+        Site(before=90, minutes=180),
+        (Hang(every=15, lasting=2 / 3),),
+        (ticket("FssMountTargetFailing", 120),),
+    ),
     Incident(
         "requests of one client of ten fail",
         Site(),
@@ -324,7 +344,7 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
             Work(-30, times=0.05, operation="WRITE", side="clients"),
             Failing(0, 30, share=1.0, operation="WRITE", side="clients"),
         ),
-        (page("FssMountTargetFailing", 6, "Its writes failed for 100% of the clients that asked. See"),),
+        (page("FssMountTargetFailing", 6, "Its writes failed for 100% of the clients that asked. Check quotas"),),
     ),
     Incident(
         "every WRITE of all clients fails, seen by node_exporter",

@@ -37,6 +37,7 @@ class KernelMount:
     receives: float = 0.0
     age: float = 100_000.0
     revalidations: float = 0.0
+    delays: float = 0.0
     _waiting: int = 0  # programs that wait
     _waiting_s: float = 0.0
     _sent_again: int = 0
@@ -50,9 +51,12 @@ class KernelMount:
         rtt_ms: float,
         failing: Mapping[str, float],
         again: float,
+        asks_to_wait: bool = False,
         late_ms: float = 0.0,
     ) -> None:
         """Let programs work: `times` the ordinary requests, a share `failing`, a share sent `again`. READs take `late_ms` longer in the mean.
+
+        With `asks_to_wait` requests fail by JUKEBOX.
 
         `times` and `failing` are by procedure, and of `""` for all.
         """
@@ -62,6 +66,7 @@ class KernelMount:
             count = a_second * seconds * times.get("", 1.0) * times.get(name, 1.0)
             longer_ms = late_ms if name == "READ" else 0.0
             errors = count * failing.get(name, failing.get("", 0.0))
+            self.delays += errors if asks_to_wait and name in {"READ", "WRITE"} else 0.0
             self._end(name, count, sent=count * (1 + again), rtt_ms=rtt_ms + longer_ms, errors=errors)
             self.revalidations += count if name == "GETATTR" else 0.0
 
@@ -132,7 +137,7 @@ class KernelMount:
             f"\tage:\t{int(self.age)}",
             "\tcaps:\tcaps=0x3fc7,wtmult=512,dtsize=1048576,bsize=0,namlen=255",
             "\tsec:\tflavor=1,pseudoflavor=1",
-            f"\tevents:\t{int(self.revalidations)} {' '.join(['0'] * 26)} ",
+            f"\tevents:\t{int(self.revalidations)} {' '.join(['0'] * 23)} {int(self.delays)} 0 0 ",
             f"\tbytes:\t0 0 0 0 {bytes_of['READ']} {bytes_of['WRITE']} 0 0 ",
             "\tRPC iostats version: 1.1  p/v: 100003/3 (nfs)",
             f"\txprt:\ttcp 800 1 1 0 3 {int(self.sends)} {int(self.receives)} 0 0 0 2 0 0",

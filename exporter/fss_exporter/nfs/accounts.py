@@ -227,6 +227,9 @@ class Accounts:
         payload = _payload_growth(before, now)
         life.totals.read_bytes += payload[READ]
         life.totals.written_bytes += payload[WRITE]
+        if now.delays is not None:
+            old_delays = 0 if before is None else before.delays or 0
+            life.totals.delays = (life.totals.delays or 0) + max(0, now.delays - old_delays)
         if life.superblock.storage.cost == "weighted":
             _add_locks(life.totals, before, now, self.overrides.lock_io_operations)
         if before is not None and now.operations is before.operations:

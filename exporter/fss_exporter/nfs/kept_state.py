@@ -17,7 +17,7 @@ from fss_exporter.nfs.superblocks import NO_READING, Reading
 from fss_exporter.nfs.totals import AddressTotals, MountTotals, NetworkTotals, OperationTotals
 from fss_exporter.sealed_json import seal, unseal
 
-_VERSION: Final = 6
+_VERSION: Final = 7
 
 
 class LastRun(NamedTuple):

@@ -22,15 +22,15 @@ _BEFORE_TABLE: Final = b"\tper-op statistics"
 # `sends`, for protocols with connections (net/sunrpc/xprtsock.c and net/sunrpc/xprtrdma/transport.c).
 SENDS_FIELD: Final = {"tcp": 5, "udp": 2, "local": 4, "rdma": 5}
 
-# Places of the numbers that are taken of a line, by its name. The fields `revalidations`, `vfs_locks`, `read_bytes` and `written_bytes`.
-_TAKEN: Final = {b"events": (0, 16), b"bytes": (4, 5)}
+# Places of the numbers that are taken of a line, by its name. The fields `revalidations`, `vfs_locks`, `delays`, `read_bytes` and `written_bytes`.
+_TAKEN: Final = {b"events": (0, 16, 24), b"bytes": (4, 5)}
 
 _NUMBER: Final = b"[0-9]{1,18}+"  # so many digits have no sign bit. A possessive match, because no shorter one can fit
 _CELL: Final = rb"(?<= )[0-9]+(?=[ \n])"  # a number of a table, and no digit of a name
 _COUNTERS: Final = len(OperationCounters._fields)
 
 _Numbers = tuple[
-    int, int, int, int, int, tuple[Transport, ...]
+    int, int, int, int, int, int, tuple[Transport, ...]
 ]  # the fields `age_s` and `revalidations` to `transports`
 
 
@@ -91,7 +91,7 @@ class KnownRecord:
 
 def _with(record: NfsRecord, numbers: _Numbers, operations: OperationTable) -> NfsRecord:
     """Return a record with other numbers. Transports that have not changed stay the same object."""
-    age_s, revalidations, vfs_locks, read_bytes, written_bytes, transports = numbers
+    age_s, revalidations, vfs_locks, delays, read_bytes, written_bytes, transports = numbers
     return NfsRecord(
         record.device,
         record.mount_point,
@@ -100,6 +100,7 @@ def _with(record: NfsRecord, numbers: _Numbers, operations: OperationTable) -> N
         record.options,
         revalidations,
         vfs_locks,
+        delays,
         read_bytes,
         written_bytes,
         record.transports if transports == record.transports else transports,
@@ -159,13 +160,13 @@ class _Lines:
         found = self._match(lines)
         if found is None:
             return None
-        age_s, revalidations, vfs_locks, read_bytes, written_bytes, *sums = map(int, found.groups())
+        age_s, revalidations, vfs_locks, delays, read_bytes, written_bytes, *sums = map(int, found.groups())
         transports = []
         for has_connections in self._has_connections:
             counts = sums[:3] if has_connections else (None, *sums[:2])
             transports.append(Transport(*counts))
             del sums[: 3 if has_connections else 2]
-        return age_s, revalidations, vfs_locks, read_bytes, written_bytes, tuple(transports)
+        return age_s, revalidations, vfs_locks, delays, read_bytes, written_bytes, tuple(transports)
 
 
 class _Table:

@@ -80,6 +80,7 @@ def _unexpected_errors(mount: MountTotals) -> _Value:
 
 _MOUNT_VALUES: Final[dict[str, Callable[[MountTotals], _Value]]] = {
     "fss_client_unexpected_errors_total": _unexpected_errors,
+    "fss_client_delayed_requests_total": lambda mount: mount.delays,
     "fss_client_read_bytes_total": lambda mount: mount.read_bytes,
     "fss_client_written_bytes_total": lambda mount: mount.written_bytes,
     "fss_client_estimated_lock_io_operations_total": lambda mount: mount.lock_io_operations,

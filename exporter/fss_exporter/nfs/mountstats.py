@@ -26,7 +26,7 @@ _NFS_TYPES = frozenset(name.encode() for name in NFS_TYPES)
 _AGE = re.compile(r"\n\s*age:(.*)")
 
 _SERVER_READ, _SERVER_WRITTEN = 4, 5
-_INODE_REVALIDATE, _VFS_LOCK = 0, 16
+_INODE_REVALIDATE, _VFS_LOCK, _DELAY = 0, 16, 24
 _LONGEST_HEAD = 16_384  # a device and a mount point, each of at most 4,096 bytes and escaped
 
 _OCTAL = re.compile(r"\\([0-7]{3})")
@@ -127,6 +127,7 @@ def _counters_of(device: str, text: str) -> NfsRecord:
         options=options(fields.get("opts", "").strip()),
         revalidations=events[_INODE_REVALIDATE] if len(events) > _INODE_REVALIDATE else None,
         vfs_locks=events[_VFS_LOCK] if len(events) > _VFS_LOCK else None,
+        delays=events[_DELAY] if len(events) > _DELAY else None,
         read_bytes=read_bytes,
         written_bytes=written_bytes,
         transports=tuple(transports),

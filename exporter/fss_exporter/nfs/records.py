@@ -123,6 +123,7 @@ class NfsRecord(NamedTuple):
     options: Mapping[str, str]  # the `opts:` line by name. Flags have an empty value
     revalidations: int | None  # field 1 (inoderevalidate) of `events:`. The kernel adds 1 just before each GETATTR
     vfs_locks: int | None  # field 17 (vfslock) of `events:`. None if the line is shorter
+    delays: int | None  # field 25 (delay) of `events:`. None if the line is shorter
     read_bytes: int  # payload of READ replies, field 5 of `bytes:`
     written_bytes: int  # payload of WRITE replies, field 6 of `bytes:`
     transports: tuple[Transport, ...]  # one for each `xprt:` line

@@ -73,6 +73,7 @@ class MountTotals:
     has_cost: bool = False  # whether the service's cost of operations is known
     read_bytes: int = 0
     written_bytes: int = 0
+    delays: int | None = None  # answers that asked to try again later. None if the kernel does not count them
     lock_io_operations: float | None = None  # None if locks are local or not counted
     last_seen_at: float = 0.0  # time of the last reading with this mount, seconds of a monotonic clock
     # end of the time without the mount, on the same clock. None if the first reading found it old
@@ -87,7 +88,8 @@ class MountTotals:
             for name, totals in self.operations.items()
         }
         locks = None if self.lock_io_operations is None else 0
-        return MountTotals(operations, self.counts_errors, self.has_cost, lock_io_operations=locks)
+        delays = None if self.delays is None else 0
+        return MountTotals(operations, self.counts_errors, self.has_cost, delays=delays, lock_io_operations=locks)
 
     def include(self, superblock: Superblock, weights: Mapping[str, float] = FIXED_COSTS) -> None:
         """Add totals at zero for every operation of a superblock. `weights` are costs by operation."""

@@ -46,6 +46,7 @@ class _Mount:
     payload: list[int] = field(default_factory=lambda: [0, 0])
     revalidations: int = 0
     locks: int = 0
+    delays: int = 0
     connects: int = 1
     idle: int = 0
     ended: int = 0  # calls, for `/proc/net/rpc/nfs`
@@ -88,6 +89,7 @@ class _Mount:
         if name in {"READ", "WRITE"}:
             self.payload[name == "WRITE"] += payload
         self.locks += chance.random() < 0.2
+        self.delays += chance.randrange(failed + 1)
 
     def fall(self) -> None:
         """Lose counts, which no kernel does to a mount that lives."""
@@ -105,7 +107,7 @@ class _Mount:
     def record(self, server: "_Server") -> str:
         names, line = self.names, _TRANSPORTS[self.protocol]
         xprt = line.format(connects=self.connects, idle=self.idle, sends=server.sends, receives=server.receives)
-        events = [self.revalidations, *[7] * 15, self.locks, *[0] * 10]
+        events = [self.revalidations, *[7] * 15, self.locks, *[0] * 7, self.delays, 0, 0]
         lines = [
             f"device {names['device']} mounted on {names['mount_point']} with fstype {names['fstype']} statvers=1.1",
             f"\topts:\t{self.options}",

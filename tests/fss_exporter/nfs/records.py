@@ -32,13 +32,14 @@ def mountstats(
     written_bytes: int = 0,
     revalidations: int = 0,
     vfs_locks: int = 0,
+    delays: int = 0,
     sends: int = 0,
     xprt: tuple[str, ...] | None = None,
     columns: int = 9,
 ) -> str:
     """One record; each operation was sent once, took 1 ms in the queue, 2 ms on the wire and 4 ms in all."""
     events = [0] * 27
-    events[0], events[16] = revalidations, vfs_locks
+    events[0], events[16], events[24] = revalidations, vfs_locks, delays
     transports = xprt or (f"tcp 800 1 1 0 3 {sends} {sends} 0 0 0 2 0 0",)
     lines = [
         f"device {device} mounted on {mount_point} with fstype {fstype} statvers=1.1",

@@ -1,5 +1,7 @@
 """What the operations of a mount cost, its locks, and the peak of its server."""
 
+import re
+
 import pytest
 from hypothesis import given, settings, strategies as st
 from tests.fss_exporter.nfs.fed_accounts import KEY, accounts, reading, total
@@ -65,6 +67,16 @@ def test_locks_cost_four_where_they_go_to_the_server(local_lock: str, expected: 
     )
 
     assert result.mounts[KEY].lock_io_operations == expected
+
+
+def test_replies_that_ask_to_try_later_are_counted_where_the_kernel_counts_them() -> None:
+    before, now = mountstats({}, delays=5), mountstats({}, delays=12, age=1001)
+    result = accounts(reading(before), reading(now))
+    unknown = accounts(*(reading(re.sub(r"(?m)^(\tevents:(\t|\s\d+){24}).*", r"\1 ", text)) for text in (before, now)))
+
+    assert result.mounts[KEY].delays == 7
+    assert result.mounts[KEY].at_zero.delays == 0
+    assert unknown.mounts[KEY].delays is None
 
 
 def test_the_peak_is_the_highest_tick_of_the_last_minute_over_all_mounts_of_the_address() -> None:

@@ -321,7 +321,7 @@ def test_every_series_of_a_mount_is_there_at_zero_from_its_first_sight() -> None
         8 * len(OPERATION_CLASSES),
         2 * 2,
     )  # 8 figures by class, 2 bounds of READ and WRITE
-    info, of_the_mount = 1, 4  # bytes read and written, unexpected errors, costs of locks
+    info, of_the_mount = 1, 5  # bytes read and written, unexpected errors, delays, costs of locks
     assert sum("export" in own for own in labels) == info + operations + classes + transfers + of_the_mount
     times, of_the_address = 6, 4  # time by verdict. Requests, cost, peak, wait
     assert sum("export" not in own for own in labels) == times + of_the_address

@@ -95,10 +95,10 @@ def test_a_kernel_before_5_3_counts_no_errors_which_is_not_zero_errors() -> None
     assert record.operations["READ"].errors is None
 
 
-def test_a_shorter_events_line_has_no_locks_which_is_not_zero_locks() -> None:
+def test_a_shorter_events_line_has_no_locks_and_no_delays_which_is_not_zero() -> None:
     (record,) = parse_mountstats(GOOD.replace("\tevents:\t" + "0 " * 27, "\tevents:\t0 0 0 ")).records
 
-    assert record.vfs_locks is None
+    assert (record.vfs_locks, record.delays) == (None, None)
 
 
 def test_a_negative_sum_of_time_printed_as_a_huge_number_is_negative() -> None:

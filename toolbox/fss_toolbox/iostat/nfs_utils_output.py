@@ -112,6 +112,7 @@ def _record(source: str, text: str, unprinted_age_s: int | None) -> NfsRecord:
         options={name: value for name, value in stated.items() if name != "sec"},
         revalidations=None,
         vfs_locks=None,
+        delays=None,
         read_bytes=payload["read"],
         written_bytes=payload["wrote"],
         transports=(),

@@ -192,6 +192,8 @@ def test_probes_only_open_the_port_of_a_part_whose_clients_have_to_show_a_certif
         ({"namespaceOverride": "Storage_1"}, "namespaceOverride"),
         ({"port": 80}, "port"),
         ({"image": {"registry": " "}}, "registry"),
+        ({"runbookUrl": "ftp://wiki.example.com/fss"}, "runbookUrl"),
+        ({"grafanaUrl": "grafana.example.com"}, "grafanaUrl"),
         ({"image": {"registry": "https://registry.example.com/team"}}, "registry"),
         ({"agent": {"extraArgs": ["serve"]}}, "extraArgs"),
         ({"agent": {"exact": "sometimes"}}, "exact"),

@@ -316,7 +316,13 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
         "all clients hang for 40 seconds in each quarter of an hour",
         Site(before=90, minutes=180),
         (Hang(every=15, lasting=2 / 3),),
-        (ticket("FssMountTargetFailing", 120),),
+        (
+            ticket(
+                "FssMountTargetFailing",
+                120,
+                "had requests that failed or had no reply in 8 of the last 360 minutes, more than three times what its error budget allows.",
+            ),
+        ),
     ),
     Incident(
         "requests of one client of ten fail",
@@ -484,7 +490,14 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
         "a cron job makes requests slow for two minutes each half hour, for four hours",
         Site(before=360, minutes=240),
         (Slow(every=30, lasting=2),),
-        (ticket("FssMountTargetSlow", 220),),
+        (
+            ticket(
+                "FssMountTargetSlow",
+                220,
+                " answered slower than its objective in ",
+                " of the last 360 minutes, more than three",
+            ),
+        ),
     ),
     Incident(
         "clients that were idle for two hours wake up and get answers after 30 ms for 90 seconds",
@@ -861,7 +874,7 @@ MONITORING = (
         "OCI fails for one metric for an hour",
         Site(minutes=120),
         (Answer(0, 60, fault="503:SummarizeMetricsData,match=MountTargetHealth"),),
-        (ticket("FssCoverageIncomplete", 30, " on poller-0:10949. Run fss-exporter doctor"),),
+        (ticket("FssCoverageIncomplete", 30, " For example, poller-0:10949 lacks "),),
     ),
     Incident(
         "OCI stops to publish the health of one mount target",
@@ -1199,7 +1212,7 @@ MONITORING = (
             ticket(
                 "FssCoverageIncomplete",
                 45,
-                "lack mount targets of eu-frankfurt-1, for example 2 on poller-0:10949. ",
+                "lack mount targets of eu-frankfurt-1. For example, poller-0:10949 lacks 2. ",
             ),
         ),
     ),

@@ -11,8 +11,11 @@ from typing import Any, Final
 
 _ALERT: Final = re.compile(r"(?m)^( +)- alert: .*\n\1  expr: (?:\|-\n((?:\1    .*\n)+)|(.*)\n)")
 
-# Labels of an alert, from the begin or the end of its expression.
-_LABELS: Final = re.compile(r"\A\s*\w+ by \(([^)]*)\)|group_left \(([^)]*)\) address:fss_subject:info\s*\Z")
+# Labels of an alert, from the begin or the end of its expression, rounded or not.
+_LABELS: Final = re.compile(
+    r"\A(?:round\(\s*)?\w+ by \(([^)]*)\)"
+    r"|group_left \(([^)]*)\) address:fss_subject:info(?:,\s*[\d.]+\s*\))?\Z"
+)
 
 _SUBJECTS: Final = ("mount_target", "file_system")
 

@@ -343,8 +343,8 @@ def test_without_names_of_operations_there_are_classes_of_a_mount_and_counters_o
     assert requests == {"read": 4, "write": 0, "metadata_read": 0, "metadata_write": 4}
     assert "fss_client_operations" not in told
     labels = [sample.labels for samples in told.values() for sample in samples]
-    assert sum("export" in label for label in labels) == 41
-    assert sum("address" in label for label in labels) == 41 + 10
+    assert sum("export" in label for label in labels) == 42
+    assert sum("address" in label for label in labels) == 42 + 10
 
 
 def at_address(agent: Agent, name: str) -> dict[str, float]:

@@ -6,6 +6,7 @@ guess from the number of streams in the last answer. An answer above the limits,
 parts.
 """
 
+import heapq
 import math
 from collections.abc import Sequence
 from typing import Final
@@ -94,9 +95,9 @@ class QueryParts:
 def _balanced(weights: Sequence[tuple[str, int]], parts: int) -> list[tuple[str, ...]]:
     """Distribute OCIDs to parts of similar weight, in a stable order so that the next poll sends equal queries."""
     bins: list[list[str]] = [[] for _ in range(parts)]
-    loads = [0] * parts
+    loads = [(0, number) for number in range(parts)]  # a heap: the lightest part stands first
     for ocid, weight in sorted(weights, key=lambda entry: (-entry[1], entry[0])):
-        lightest = loads.index(min(loads))
+        load, lightest = loads[0]
         bins[lightest].append(ocid)
-        loads[lightest] += weight
+        heapq.heapreplace(loads, (load + weight, lightest))
     return [tuple(sorted(part)) for part in bins if part]

@@ -28,6 +28,7 @@ def epoch(moment: datetime) -> float:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
+@lru_cache(maxsize=10_000)
 def rfc3339(epoch_seconds: float) -> str:
     """Return a time as OCI prints it: `2027-01-15T08:00:00.000Z`."""
     moment = datetime.fromtimestamp(epoch_seconds, UTC)

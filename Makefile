@@ -36,13 +36,14 @@ unit: .venv/dev ## the quick tests: no browser, no prometheus, no loopback regio
 accuracy: .venv/dev ## estimate against packet captures (ARGS=DIRECTORY tries other recordings)
 	@$(RUN) -m tools.check.accuracy $(ARGS)
 
-test-incidents: .venv/dev servers ## every incident of the rules; `make test` runs the marked ones (minutes; ARGS="-k 'clients hang'" for a few)
+test-incidents: .venv/dev servers ## every incident of the rules; `make test` runs one (minutes; ARGS="-k 'clients hang'" for a few)
 	@$(BIN)/python -m pytest -n 3 --dist loadfile tests/rules/with_every_incident.py tests/e2e/with_incidents.py $(ARGS)
 
 test-servers: .venv/dev servers ## agents and pollers beside a real prometheus, alertmanager and node_exporter, pollers that are killed, and weeks of history (minutes, most of them waiting)
 	@$(BIN)/python -m pytest -n 3 --dist loadfile tests/rules/with_long_silence.py tests/rules/with_space_forecast.py \
 	  tests/rules/with_error_budget.py tests/rules/with_lost_agents.py tests/fss_exporter/oci/with_observed_ceilings.py \
 	  tests/fss_toolbox/plan/with_plan_replay.py tests/fss_toolbox/plan/with_advice_followed.py tests/fss_toolbox/plan/with_placement_followed.py \
+	  tests/fss_toolbox/calibrate/with_end_to_end.py tests/fss_toolbox/calibrate/with_hidden_costs.py tests/fss_toolbox/demo/with_demo.py \
 	  tests/e2e/with_clock.py tests/e2e/with_alerting.py tests/e2e/with_births.py tests/e2e/with_collecting.py \
 	  tests/e2e/with_faults.py tests/e2e/with_node_exporter_rules.py tests/e2e/with_secured_scrape.py tests/e2e/with_standby.py $(ARGS)
 

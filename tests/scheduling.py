@@ -6,7 +6,7 @@ A file runs in one worker, because its tests share servers. Files that take long
 from xdist.scheduler import LoadFileScheduling
 
 # Files that take long and share nothing: their tests run wherever a worker is free.
-SPREAD = frozenset({"tests/rules/test_incidents.py", "tests/rules/with_every_incident.py"})
+SPREAD = frozenset({"tests/rules/with_every_incident.py"})
 
 # Files in the order in which they begin. All other files follow in random order.
 #
@@ -15,14 +15,11 @@ LONG = """
 tests/rules/test_incidents.py
 tests/e2e/test_agent.py
 tests/fss_exporter/oci/test_ledger.py
-tests/fss_toolbox/demo/test_command.py
 tests/fss_toolbox/cli/test_doctor_account.py
 tests/fss_exporter/oci/test_standby.py
 tests/fss_exporter/oci/test_publisher.py
 tests/fss_exporter/cli/test_serve.py
-tests/deploy/test_scaling_docs.py
 tests/fss_exporter/oci/test_accounts.py
-tests/fss_toolbox/calibrate/test_hidden_costs.py
 tests/fss_toolbox/calibrate/test_command.py
 tests/fss_exporter/oci/test_intervals.py
 tests/fss_exporter/nfs/test_accuracy.py

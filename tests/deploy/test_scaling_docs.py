@@ -1,17 +1,12 @@
 """docs/install.md and docs/scaling.md: every configuration they show is loaded by the program it is for."""
 
-import json
 import re
 import subprocess
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 import yaml
-from tests.local_server import Quiet, serving
-from tests.processes import PATIENCE_S, exporter, get, wait_for
+from tests.processes import exporter, get, wait_for
 from tools.generate import call_budget, series_lists
 
 from fss_exporter.settings import load
@@ -128,55 +123,6 @@ def test_the_centre_adds_the_cells_up() -> None:
     """Evaluated by promtool over the shipped rules: sums over two cells, and no rule that the cells' label breaks."""
     done = run("promtool", "test", "rules", Path(__file__).with_name("cells_test.yml"))
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-@contextmanager
-def exporter_and_centre() -> Iterator[tuple[str, threading.Event]]:
-    """A loopback address that is scraped like an exporter and written to like a centre; the event says written."""
-    written = threading.Event()
-
-    class Both(Quiet):
-        def get(self) -> None:
-            self.answer("fss_client_peak_estimated_iops 1\n")
-
-        def post(self) -> None:
-            self.received()
-            self.answer()
-            written.set()
-
-    with serving(Both) as address:
-        yield address, written
-
-
-@contextmanager
-def cell(address: str, folder: Path) -> Iterator[None]:
-    """The cell of the page, with the addresses of this test and without the minute between scrapes."""
-    folder.mkdir()
-    clients = folder / "clients.json"
-    clients.write_text(json.dumps([{"targets": [address]}]))
-    path = server_file("prometheus-cell.yml", folder)
-    path.write_text(
-        path.read_text()
-        .replace("https://metrics.example.com", f"http://{address}")
-        .replace("/etc/prometheus/clients/*.json", str(clients))
-        .replace("scrape_interval: 60s", "scrape_interval: 1s")
-    )
-    command = ("prometheus", f"--storage.tsdb.path={folder / 'data'}", f"--config.file={path}",
-               "--web.listen-address=127.0.0.1:0", "--log.level=error")  # fmt: skip
-    with subprocess.Popen(command) as server:
-        try:
-            yield
-        finally:
-            server.terminate()
-
-
-def test_a_real_prometheus_scrapes_clients_and_writes_to_the_centre(tmp_path: Path) -> None:
-    """A cell with its rules. tests/e2e/with_collecting.py has agent mode."""
-    with (
-        exporter_and_centre() as (address, written),
-        cell(address, tmp_path / "cell"),
-    ):
-        assert written.wait(PATIENCE_S)
 
 
 def test_the_scrape_job_may_drop_exactly_the_series_that_nothing_reads() -> None:

@@ -51,7 +51,7 @@ ONE_MEGABYTE = HostSettings(network_bytes_per_second=1e6)
 FIRST = "Mount target mt-00000 (10.96.0.0, eu-frankfurt-1)"
 
 NOTHING_IS_WRONG = (
-    Incident("everything is well", Site(), (), in_make_test=True),
+    Incident("everything is well", Site(), ()),
     Incident("everything is well, without a poller", Site(pollers=0), ()),
     Incident("everything is well, without agents", Site(hosts=0), ()),
     Incident("everything is well, seen by node_exporter", Site(host_settings=NODE_EXPORTER), ()),
@@ -68,7 +68,6 @@ DOES_NOT_SERVE = (
         Site(hosts=20, minutes=90),
         (Hang(0, 30),),
         (page("FssMountTargetDown", 3, f"{FIRST} does not serve: 20 of 20 clients hang, host-", " for 5m", told=5),),
-        in_make_test=True,
     ),
     Incident(
         "all clients hang for half an hour, without a poller",
@@ -653,7 +652,6 @@ LOAD_AND_CEILINGS = (
         Site(),
         (Work(times=10, side="oci", every=5, lasting=2),),
         (ticket("FssMountTargetIopsHigh", 16),),
-        in_make_test=True,
     ),
     Incident(
         "the IOPS ceiling in each second minute, estimated, and minutes come in pairs",
@@ -923,7 +921,6 @@ MONITORING = (
         Site(),
         (PollerDown(),),
         (page("FssOciPollerDown", 15, "Poller poller-0:10949 has not polled eu-frankfurt-1"),),
-        in_make_test=True,
     ),
     Incident(
         "the poller dies, and there are no agents", Site(hosts=0), (PollerDown(),), (page("FssMonitoringBlind", 12),)

@@ -64,14 +64,12 @@ class Incident:
         site: hosts, mount targets and pollers.
         faults: what goes wrong, and in which minutes.
         wanted: all messages, in any order. Each further message is a mistake.
-        in_make_test: whether `make test` runs the incident. `make test-incidents` runs all.
     """
 
     name: str
     site: Site
     faults: tuple[Fault, ...]
     wanted: tuple[Message, ...] = ()
-    in_make_test: bool = False
 
     def __str__(self) -> str:
         return self.name

@@ -6,8 +6,8 @@ import shlex
 from pathlib import Path
 
 from tests.fss_toolbox.cli.alarms_operator import HOME, MQL, STORAGE, TOPIC, Operator
+from tests.fss_toolbox.demo.demo_process import running
 from tests.fss_toolbox.demo.sdk import clients
-from tests.fss_toolbox.demo.test_command import running
 from tests.prompt import ask, ask_process
 
 

@@ -162,8 +162,15 @@ def test_a_page_comes_compressed() -> None:
         assert get(url) == text
 
 
+def test_a_page_that_was_compressed_in_pieces_is_read_to_its_end() -> None:
+    with packed(gzip.compress(b"a 1\n") + gzip.compress(b"b 2\n")) as url:
+        assert get(url) == "a 1\nb 2\n"
+
+
 @pytest.mark.parametrize(
-    "body", [b"", b"not gzip", gzip.compress(b"x" * 100)[:-9]], ids=["empty", "foreign", "cut off"]
+    "body",
+    [b"", b"not gzip", gzip.compress(b"x" * 100)[:-9], gzip.compress(b"a 1\n") + b"rest"],
+    ids=["empty", "foreign", "cut off", "more than gzip"],
 )
 def test_a_compressed_page_that_is_damaged_is_an_error(body: bytes) -> None:
     with packed(body) as url, pytest.raises(SourceError, match="no answer"):

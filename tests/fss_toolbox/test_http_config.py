@@ -101,6 +101,8 @@ MISTAKES = {
     "authorization: {credentials: a}\nbasic_auth: {username: a}": "give basic_auth or authorization, not both",
     "authorization: {credentials_file: none}": "authorization.credentials_file: cannot read ",
     "authorization: {credentials_file: two-lines}": "authorization.credentials_file: must be one line of ASCII text",
+    "authorization: {credentials_file: empty}": "authorization.credentials_file: ",
+    "http_headers: {X-Key: {values: [a]}, x-key: {values: [b]}}": "line 1: http_headers: X-Key and x-key are one header",
     "http_headers: {Host: {values: [a]}}": "line 1: http_headers: Host cannot be set",
     "http_headers: {authorization: {values: [a]}}": "line 1: http_headers: authorization cannot be set",
     "http_headers: {'a b': {values: [a]}}": "line 1: http_headers: 'a b' is no name of a header",
@@ -118,7 +120,7 @@ MISTAKES = {
 
 @pytest.mark.parametrize("text", MISTAKES)
 def test_a_mistake_is_named_with_its_place_and_without_the_secret(tmp_path: Path, text: str) -> None:
-    path = written(tmp_path, text, {"two-lines": "sécret\nsécret"})
+    path = written(tmp_path, text, {"two-lines": "sécret\nsécret", "empty": "\n"})
     with pytest.raises(ConfigError) as mistake:
         load_access(path)
     assert str(mistake.value).startswith(f"{path}: ")

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """One HTTP GET with a time-out and a size limit, for URLs that an operator gives at the prompt."""
 
+import gzip
 import http.client
+import io
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -72,7 +74,7 @@ def get(url: str, accept: str = "*/*", access: Access = OPEN, seconds: float | N
         raise SourceError(f"{named}: not asked: {error}") from error
     except urllib.error.URLError as error:
         raise SourceError(f"{named}: no answer: {_in_words(error.reason)}") from error
-    except (OSError, http.client.HTTPException, ValueError, zlib.error) as error:
+    except (OSError, EOFError, http.client.HTTPException, ValueError, zlib.error) as error:
         raise SourceError(f"{named}: no answer: {_in_words(error)}") from error
     if len(body) > _LARGEST_ANSWER:
         raise _too_large(named)
@@ -93,14 +95,14 @@ def _unpacked(body: bytes) -> bytes:
     """Return the content of a gzip body, cut above the largest answer, because a few kilobytes can unpack to gigabytes.
 
     Raises:
-        ValueError: the body breaks off.
-        zlib.error: the body is not gzip.
+        EOFError: the body is empty or breaks off.
+        gzip.BadGzipFile: the body is not gzip, or something else follows.
+        zlib.error: the body is damaged.
     """
-    unpacking = zlib.decompressobj(wbits=31)
-    content = unpacking.decompress(body, _LARGEST_ANSWER + 1)
-    if not unpacking.eof and len(content) <= _LARGEST_ANSWER:
-        raise ValueError("the compressed answer is cut off")
-    return content
+    if not body:
+        raise EOFError("the compressed answer is empty")
+    with gzip.open(io.BytesIO(body)) as content:
+        return content.read(_LARGEST_ANSWER + 1)
 
 
 def shown(url: str) -> str:

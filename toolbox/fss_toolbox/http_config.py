@@ -34,7 +34,10 @@ def _bearer(kind: str) -> str:
 
 
 def _header_names(headers: "dict[str, Header]") -> "dict[str, Header]":
+    seen: dict[str, str] = {}
     for name in headers:
+        if seen.setdefault(name.lower(), name) != name:
+            raise ValueError(f"{seen[name.lower()]} and {name} are one header")
         if not _NAME.fullmatch(name):
             raise ValueError(f"{name!r} is no name of a header")
         if name.lower() in _SET_ELSEWHERE:
@@ -171,12 +174,19 @@ class _Secrets:
         return headers
 
     def _content(self, place: str, file: Path | None) -> str:
-        """Return the content of a file without the line break at its end. Empty without a file."""
+        """Return the content of a file without blanks and line breaks around it. Empty without a file.
+
+        Raises:
+            ConfigError: the file cannot be read, or has no content.
+        """
         if file is None:
             return ""
         whole = self._path.parent / file
         with mistake(str(self._path), f"{place}: cannot read {whole}"):
-            return read_regular(whole).decode().strip()
+            content = read_regular(whole).decode().strip()
+        if not content:
+            raise ConfigError(str(self._path), (f"{place}: {whole} is empty",))
+        return content
 
     def _one_line(self, place: str, value: str) -> str:
         if not (value.isascii() and value.isprintable()):

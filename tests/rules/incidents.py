@@ -733,7 +733,7 @@ LOAD_AND_CEILINGS = (
             ticket(
                 "FssFileSystemLoadUneven",
                 80,
-                "mt-00000 carries 1.967 times the mean of the mount targets of file system fs-00000-0",
+                "mt-00000 carries 2.0 times the mean of the mount targets of file system fs-00000-0",
             ),
         ),
     ),
@@ -747,7 +747,7 @@ LOAD_AND_CEILINGS = (
         "the tenancy may have no further file system",
         Site(minutes=60),
         (ServiceLimit(name="file-system-count"),),
-        (ticket("FssFileSystemLimitReached", 30, "no further file system"),),
+        (ticket("FssFileSystemLimitReached", 30, "has 1 file system(s), which is its service limit"),),
     ),
     Incident(
         "NFS fills the network card of a client",

@@ -145,6 +145,15 @@ def test_a_full_disk_names_the_file_leaves_none_and_is_no_mistake_of_the_operato
     assert files_below(tmp_path) == {}
 
 
+def test_a_folder_in_the_place_of_a_file_is_named_and_leaves_the_other_files_as_they_were(tmp_path: Path) -> None:
+    path = max(shipped())
+    (tmp_path / path).mkdir(parents=True)
+    answer = ask("assets", str(tmp_path), "--overwrite")
+    assert (answer.code, answer.out) == (2, "")
+    assert f"{tmp_path / path}: cannot be written: Is a directory" in answer.err
+    assert files_below(tmp_path) == {}
+
+
 def test_the_command_says_what_it_wrote(tmp_path: Path) -> None:
     result = CliRunner().invoke(assets, [str(tmp_path / "pack")])
     assert result.exit_code == 0

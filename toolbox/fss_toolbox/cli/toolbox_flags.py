@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Flags that several commands of the toolbox share, as records."""
 
+import errno
 import os
 import re
 from collections.abc import Mapping
@@ -75,7 +76,7 @@ def write_together(files: Mapping[Path, bytes]) -> None:
     """Write files and their folders, and none of the files where one cannot be written.
 
     Raises:
-        UsageError: a folder is not writable.
+        UsageError: a folder is not writable, or stands in the place of a file.
         FssError: the disk is full.
     """
     with ExitStack() as undo:
@@ -86,6 +87,8 @@ def write_together(files: Mapping[Path, bytes]) -> None:
                     path.parent.mkdir(parents=True, exist_ok=True)
                     scratch = TemporaryDirectory(dir=path.parent, prefix=".new-")
                     new[path.parent] = Path(undo.enter_context(scratch))
+                if path.is_dir():
+                    raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
                 (new[path.parent] / path.name).write_bytes(content)
         for path in files:
             with writing(path):

@@ -64,7 +64,8 @@ def test_only_the_mount_target_at_its_iops_ceiling_has_an_alert_until_the_ceilin
                     partial(descriptions, manager, "FssMountTargetIopsHigh"), "the alert at the Alertmanager"
                 )
                 assert re.search(
-                    r"Mount target mt-home \([\d.]+, eu-frankfurt-1\) used [89]\d(\.\d+)?% of its IOPS ceiling", text
+                    r"Mount target mt-home \([\d.]+, eu-frankfurt-1\) used about [89]\d(\.\d+)?% of its IOPS ceiling",
+                    text,
                 )
 
                 # The load of five minutes cannot fall faster than in five minutes. A higher ceiling counts at once.

@@ -440,7 +440,10 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
         (Slow(0, 30, milliseconds=8.5, side="clients"),),
         (
             ticket(
-                "FssAddressLatencyHigh", 15, "NFS server 10.96.0.0 answered metadata", "requests of its clients in 85"
+                "FssAddressLatencyHigh",
+                15,
+                "NFS server 10.96.0.0 answered metadata",
+                "its clients waited 85% of the latency objective",
             ),
         ),
     ),
@@ -559,7 +562,7 @@ LOAD_AND_CEILINGS = (
             ticket(
                 "FssMountTargetIopsHigh",
                 16,
-                f"{FIRST} used 96% of its IOPS ceiling. The scraped clients explained ",
+                f"{FIRST} used about 96% of its IOPS ceiling. The scraped clients explained ",
                 "% of the IOPS: look for hosts without an agent. Reduce",
             ),
         ),
@@ -586,7 +589,7 @@ LOAD_AND_CEILINGS = (
         "72 % of the IOPS ceiling, where the configuration warns at 70 %",
         Site(settings={"warning_ratio": 0.7}),
         (Work(times=7.2, side="oci"),),
-        (ticket("FssMountTargetIopsHigh", 16, f"{FIRST} used 72% of its IOPS ceiling"),),
+        (ticket("FssMountTargetIopsHigh", 16, f"{FIRST} used about 72% of its IOPS ceiling"),),
     ),
     Incident(
         "86 % of the IOPS ceiling and of the latency objective, where the configuration warns at 90 %",

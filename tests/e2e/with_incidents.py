@@ -159,7 +159,8 @@ def test_requests_that_fail_before_their_mount_target_is_down_are_held_back_from
     messages = play(tmp_path, site, (Failing(0, 20), Hang(20, 35)), held_back="FssMountTargetFailing")
 
     assert messages.of("firing") == [("pager", ["FssMountTargetFailing"]), ("pager", ["FssMountTargetDown"])]
-    assert {"FssMountTargetFailing", "FssMountTargetDown"} <= told_at_the_end(messages)
+    # Alertmanager tells nothing about an alert that ends while it is held back. The group, which is one incident, is told to have ended.
+    assert "FssMountTargetDown" in told_at_the_end(messages)
 
 
 def test_a_dead_poller_is_one_message(tmp_path: Path) -> None:

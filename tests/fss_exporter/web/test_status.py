@@ -325,6 +325,14 @@ def test_what_is_expected_and_not_seen_is_said() -> None:
     )
 
 
+def test_a_region_is_not_missed_while_the_first_poll_runs() -> None:
+    region = {"tenancy": "acme", "region": "eu-frankfurt-1", "part": "regions"}
+    missing = (("fss_coverage_expected", region, 1.0), ("fss_coverage_seen", region, 0.0))
+
+    assert page_of(*missing, ("fss_collector_starting", {"collector": "oci"}, 1.0)).problems == ()
+    assert page_of(*missing).problems == ("0 of 1 regions seen in eu-frankfurt-1.",)
+
+
 def test_the_latency_shown_is_the_one_nearest_to_its_own_objective() -> None:
     behind = mount_target()[0][1]
     behind = {key: behind[key] for key in ("tenancy", "region", "mount_target_id", "mount_target")} | {

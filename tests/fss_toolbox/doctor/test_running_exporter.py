@@ -111,6 +111,16 @@ def test_an_exporter_that_sees_less_than_it_should_is_named_with_the_part(export
     ]
 
 
+def test_a_region_is_not_missed_while_the_first_poll_runs(exporter: Exporter) -> None:
+    region = '{region="eu-frankfurt-1",part="regions"}'
+    exporter.metrics = (
+        200,
+        f'fss_collector_starting{{collector="oci"}} 1\nfss_coverage_expected{region} 1\nfss_coverage_seen{region} 0\n',
+    )
+    (starting,) = findings(exporter)
+    assert starting[2].startswith("starting")
+
+
 def test_an_agent_that_reads_its_own_mounts_is_a_problem(exporter: Exporter) -> None:
     part = '{region="",part="mount_namespace"}'
     exporter.metrics = (200, FINE + f"fss_coverage_expected{part} 1\nfss_coverage_seen{part} 0\n")

@@ -14,7 +14,7 @@ from fss_exporter import DEFAULT_PORT, RUNBOOK
 from fss_exporter.addresses import UNKNOWN_NETWORK
 from fss_exporter.errors import SourceError
 from fss_exporter.samples import Samples
-from fss_exporter.web.status.overview import failed_calls
+from fss_exporter.web.status.overview import failed_calls, sees_less, starting_collectors
 from fss_toolbox.doctor.ceiling_checks import check_ceilings
 from fss_toolbox.doctor.findings import Finding, finding_of
 from fss_toolbox.doctor.left_out import check_left_out
@@ -86,10 +86,10 @@ def check_samples(samples: Samples, runbook: str = RUNBOOK) -> Iterator[Finding]
         when = f"last success {max(0.0, since):.0f} s ago" if last.get((name,)) else "no success yet"
         kind = "exporter.loop" if success >= 1 else "exporter.failed-loop"
         yield finding_of(kind, name, when=when, errors=errors.get((name,), 0.0))
-    starting = samples.by(_STARTING, "collector")
-    for (name,) in sorted(starting):
+    starting = starting_collectors(samples)
+    for name in sorted(starting):
         yield finding_of("exporter.starting-loop", name)
-    for (name,) in sorted(errors.keys() - loops.keys() - starting.keys()):
+    for (name,) in sorted(errors.keys() - loops.keys() - {(name,) for name in starting}):
         if name.partition("/")[0] == "oci_publish":
             yield finding_of("exporter.publishes-nothing", name)
     if samples.by("fss_oci_leader").get(()) == 0:
@@ -112,9 +112,8 @@ def _is_not_connected(error: SourceError) -> bool:
 
 def _coverage(samples: Samples) -> Iterator[Finding]:
     """Yield a finding for each part of which the exporter sees less than it should, or one for all parts together."""
-    expected, seen = (samples.by(name, "region", "part") for name in ("fss_coverage_expected", "fss_coverage_seen"))
-    less = {key: of for key, of in sorted(expected.items()) if seen.get(key, 0.0) < of}
-    for (region, part), of in less.items():
+    less = sees_less(samples)
+    for (_, region, part), (seen, expected) in less.items():
         if part == "mount_namespace":
             yield finding_of("exporter.other-namespace")
             continue
@@ -122,9 +121,10 @@ def _coverage(samples: Samples) -> Iterator[Finding]:
             yield finding_of("exporter.refused-ledger", region)
             continue
         kind = "exporter.sees-fewer-mounts" if part == "mounts" else "exporter.sees-less"
-        yield finding_of(kind, region, seen=seen.get((region, part), 0.0), expected=of, part=part)
-    if expected and not less:
-        yield finding_of("exporter.sees-all", parts=", ".join(sorted({part for _, part in expected})))
+        yield finding_of(kind, region, seen=seen, expected=expected, part=part)
+    parts = {part for (part,) in samples.by("fss_coverage_expected", "part")}
+    if parts and not less and not starting_collectors(samples):
+        yield finding_of("exporter.sees-all", parts=", ".join(sorted(parts)))
     for (region,), calls in sorted(samples.by("fss_oci_inventory_calls", "region").items()):
         yield finding_of("exporter.inventory-calls", region, calls=calls)
     yield from check_left_out(samples)

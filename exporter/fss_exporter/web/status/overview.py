@@ -174,16 +174,27 @@ def _problems(samples: Samples, name_of: NameOf) -> tuple[str, ...]:
             problems.append(
                 f"{count:.0f} mount targets in {name_of(*place)} cannot be told apart by their address: not joined with clients."
             )
-    expected, seen = (samples.by(name, *_PLACE, "part") for name in ("fss_coverage_expected", "fss_coverage_seen"))
-    for key, count in sorted(expected.items()):
-        if seen.get(key, 0.0) < count:
-            tenancy, region, part = key
-            where = f" in {name_of(tenancy, region)}" if region else ""
-            problems.append(f"{seen.get(key, 0.0):,.0f} of {count:,.0f} {part.replace('_', ' ')} seen{where}.")
+    for (tenancy, region, part), (seen, expected) in sees_less(samples).items():
+        where = f" in {name_of(tenancy, region)}" if region else ""
+        problems.append(f"{seen:,.0f} of {expected:,.0f} {part.replace('_', ' ')} seen{where}.")
     for tenancy, region, permission in sorted(samples.by("fss_oci_permission_missing", *_PLACE, "permission")):
         where = name_of(tenancy, region)
         problems.append(f"OCI refuses {permission} in {where}. fss-exporter doctor prints the policy statement.")
     return tuple(problems)
+
+
+def sees_less(samples: Samples) -> dict[tuple[str, ...], tuple[float, float]]:
+    """Return how much is seen and expected, by tenancy, region and part, where less is seen.
+
+    A region is not missed while the first poll runs.
+    """
+    expected, seen = (samples.by(name, *_PLACE, "part") for name in ("fss_coverage_expected", "fss_coverage_seen"))
+    is_first_poll = any(name.partition("/")[0] == "oci" for name in starting_collectors(samples))
+    return {
+        key: (seen.get(key, 0.0), count)
+        for key, count in sorted(expected.items())
+        if seen.get(key, 0.0) < count and not (is_first_poll and key[-1] == "regions")
+    }
 
 
 _QUERY = "SummarizeMetricsData"

@@ -115,6 +115,12 @@ def test_a_row_of_the_ledger_with_too_short_a_key_costs_nothing() -> None:
     assert run.poll.counted() == {"a": run.truth(), "b": run.truth()}
 
 
+def test_a_metric_that_a_reload_adds_meanwhile_stops_no_look_at_the_ledger() -> None:
+    ledger = Ledger(NOON)
+    ledger.tallies("a")
+    assert [ledger.tallies(f"{name} of a reload") for name, _ in ledger.by_metric()] == [{}]
+
+
 EVENTS = st.sampled_from(["", "", "", "flap", "skip", "down", "restart", "restart twice"])
 
 

@@ -177,7 +177,7 @@ class Ledger:
     def forget_after(self, now_minute: int) -> None:
         """Count on from `now_minute` where minutes far after it are counted: the clock was ahead, or the file is of another time."""
         self.start = min(self.start, now_minute)
-        for tallies in self._tallies.values():
+        for _, tallies in self.by_metric():
             for tally in tallies.values():
                 if tally.minutes.newest > now_minute + GIVE_UP_MINUTES * MINUTE:
                     tally.minutes = Minutes(now_minute)
@@ -190,7 +190,7 @@ class Ledger:
         """
         written = max(self.answered.values(), default=self.start)
         kept_up = written - GIVE_UP_MINUTES * MINUTE
-        for tallies in self._tallies.values():
+        for _, tallies in self.by_metric():
             for key in [key for key, tally in tallies.items() if tally.minutes.newest < kept_up]:
                 del tallies[key]
         self.answered = {
@@ -207,5 +207,5 @@ class Ledger:
         return self._tallies.setdefault(name, {})
 
     def by_metric(self) -> Iterator[tuple[str, Tallies]]:
-        """Yield the name of each metric with the tallies."""
-        yield from self._tallies.items()
+        """Yield the name of each metric with the tallies. A reload in another thread may add metrics meanwhile."""
+        yield from list(self._tallies.items())

@@ -9,6 +9,7 @@ from tests.fss_exporter.oci.fake_cloud import FakeCloud, mount_target
 from tests.fss_exporter.oci.polled_region import PolledRegion
 
 from fss_exporter.errors import CloudError, Unreachable
+from fss_exporter.oci.ledger import Ledger
 from fss_exporter.oci.minute_metrics import BY_MINUTE, HEALTH
 from fss_exporter.oci.minutes.target_figures import TargetFigures
 
@@ -219,6 +220,14 @@ def test_without_measured_iops_the_load_is_estimated_and_each_minute_counts_once
     assert region.seen.estimate is not None
     assert region.seen.estimate.iops.point == iops
     assert region.seen.estimated_operations == iops * 60 * 30, "minutes that come in pairs count as well"
+
+
+def test_estimates_of_several_minutes_in_the_first_poll_are_seen_at_zero_first() -> None:
+    region = Figures()
+    region.poll = PolledRegion(region.poll.cloud, ledger=Ledger(NOON - 600))
+    assert region.run(1).seen.estimated_operations == 0.0
+    iops = 400 * 2 + 100
+    assert region.run(1).seen.estimated_operations == iops * 60 * 12
 
 
 def test_data_that_are_eight_minutes_late_keep_their_load_with_their_age() -> None:

@@ -292,6 +292,14 @@ def test_what_a_first_answer_brings_is_seen_at_zero_first() -> None:
     assert made.sums.values == (7.0,)
 
 
+def test_what_a_first_answer_brings_in_two_streams_is_seen_at_zero_first() -> None:
+    made = store("ReplicationEgressThroughput")
+    names = [stream({at: 4.0}, resourceId="ocid1.replication.oc1..r", resourceName=f"at {at}") for at in (-1, 0)]
+    take(made, *names)
+    assert made.sums.values == (0.0,)
+    assert added(made) == [8.0]
+
+
 def test_minutes_before_the_exporter_started_do_not_count() -> None:
     made = store("MountTargetReadThroughput", start=NOON - 2 * MINUTE)
     take(made, stream({-3: 100.0, -2: 100.0, -1: 1.0, 0: 2.0}, resourceId=HOME))

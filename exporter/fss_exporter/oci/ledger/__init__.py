@@ -109,28 +109,29 @@ class Minutes:
 class Tally:
     """What the counted minutes of one series add up to, by kind of minute. A plain counter has the single kind "".
 
-    The first amount of a new counter is held back for one poll, so that Prometheus sees 0 first.
+    What a new counter counts in the first poll is held back until the next one, so that Prometheus sees 0 first.
     """
 
     minutes: Minutes
     totals: dict[str, float] = field(default_factory=dict)
-    held_back: float = 0.0
+    held_back: float | None = None  # None for a counter that is not new
 
     def count(self, points: Mapping[int, float], factor: float) -> None:
         """Count the points of new minutes, times a factor, in a plain counter."""
         new = (points[minute] for minute in sorted(points) if self.minutes.take(minute))
         amount = sum(new, 0.0) * factor
-        if "" in self.totals:
+        if not self.totals:
+            self.totals[""] = self.held_back = 0.0
+        if self.held_back is None:
             self.totals[""] += amount
         else:
-            self.totals[""] = 0.0
-            self.held_back = amount
+            self.held_back += amount
 
     def release(self) -> None:
         """Add the amount that was held back."""
-        if self.held_back:
+        if self.held_back is not None:
             self.totals[""] += self.held_back
-            self.held_back = 0.0
+            self.held_back = None
 
 
 Tallies = dict[Key, Tally]  # the tallies of one metric, by series

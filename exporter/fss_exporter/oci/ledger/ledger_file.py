@@ -84,7 +84,7 @@ def dump(ledger: Ledger, owner: LedgerOwner) -> bytes:
     """Return a ledger as JSON."""
     tallies = {
         name: [
-            _Tally(key, tally.minutes.floor, f"{tally.minutes.taken:x}", tally.totals, tally.held_back)
+            _Tally(key, tally.minutes.floor, f"{tally.minutes.taken:x}", tally.totals, tally.held_back or 0.0)
             for key, tally in of_metric.items()
         ]
         for name, of_metric in ledger.by_metric()

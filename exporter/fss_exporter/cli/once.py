@@ -40,6 +40,7 @@ _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _OUTPUT_MODE, _STATE_MODE = 0o644, 0o600  # the state has texts of the kernel that only root may read
 _LARGEST_BYTES = 1 << 28  # the state of 2,000 mounts has some ten million. A larger file is damaged
 _METADATA_SECONDS = 2.0
+_LONGEST_PAUSE_SECONDS = 90.0  # between two runs of cron, which come each minute
 
 # Figures of the last seconds, which one reading cannot know. They have no sample here.
 _NEED_SECONDS = (
@@ -97,7 +98,9 @@ class _Run:
         self._source = Procfs(
             flags.procfs, flags.pid, mounts.address_map, mounts.services, flags.wanted_mounts, keep_texts=True
         )
-        self._accounts = Accounts(most_mounts=flags.max_mounts, overrides=mounts.overrides)
+        self._accounts = Accounts(
+            most_mounts=flags.max_mounts, overrides=mounts.overrides, longest_pause_s=_LONGEST_PAUSE_SECONDS
+        )
         self._network = flags.network or _region(flags.metadata_place(SYSFS))
         self._boot_id = _text_or_none(_BOOT_ID) or ""
         self._at = 0.0

@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, Protocol
 
-from fss_exporter.model.client_state import NO_WAIT
+from fss_exporter.model.client_state import NO_WAIT, Wait
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
 from fss_exporter.model.estimate import Bounds, TransferChange, estimated_cost
 from fss_exporter.model.operations import READ, WRITE
@@ -32,6 +32,10 @@ _REMOTE_LOCKS: Final = frozenset(("none", "flock"))
 _NO_COUNTERS: Final = OperationCounters(0, 0, 0, 0, 0, 0, 0, 0, None)
 
 _NO_LOCKS: Final[Mapping[str, float]] = {}
+
+# Time without a reading after which nobody knows what happened in between: the texts of the kernel were unreadable, or the agent did not run.
+# A busy host delays a tick by less. Decision of this project, December 2026.
+LONGEST_PAUSE_SECONDS: Final = 30.0
 
 # Time that a dead mount keeps its series. A server that scrapes once a minute has the last value twice by then.
 RETENTION_SECONDS: Final = 120.0
@@ -77,6 +81,7 @@ class Accounts:
         most_mounts: most totals of unmounted mounts, beside those that are mounted. Above the number the oldest go first.
         overrides: measured costs in place of the white paper's table.
         states: judge of the time of each address.
+        longest_pause_s: seconds without a reading that still count as watched.
     """
 
     def __init__(
@@ -87,6 +92,7 @@ class Accounts:
         most_mounts: int | None = None,
         overrides: CostOverrides = NO_OVERRIDES,
         states: AddressStates | None = None,
+        longest_pause_s: float = LONGEST_PAUSE_SECONDS,
     ) -> None:
         self.costs: CostSource = costs or EstimatedCosts()
         self.overrides = overrides
@@ -100,6 +106,7 @@ class Accounts:
         self._wire = NetworkTotals()
         self._retention_s = retention_s
         self._most_mounts = most_mounts
+        self._longest_pause_s = longest_pause_s
         self._lives: dict[str, Life] = {}  # by `major:minor`
         self.last_at: float | None = None  # start of the last reading
 
@@ -149,6 +156,8 @@ class Accounts:
             self._settle(self._lives.pop(gone))
         self._drop_unmounted(at)
         self.peaks.add(self._iops(costs, seconds, tick_costs.lock_io_operations), at)
+        if self.last_at is not None and at - self.last_at > self._longest_pause_s:
+            self._begin_anew()
         self.unanswered.add(reading, at)
         self._end_tick(reading, at)
         self.last_at = at
@@ -158,8 +167,16 @@ class Accounts:
         for life in self._lives.values():
             self._settle(life)
 
+    def _begin_anew(self) -> None:
+        """Judge nothing by what happened in a pause. The totals have it."""
+        self.settle()
+        self.unanswered.begin_anew()
+        self.states.begin_anew()
+
     def _end_tick(self, reading: Reading, at: float) -> None:
-        waits = self.unanswered.waits()
+        # Nobody knows whether requests wait on a mount whose record cannot be read.
+        unread = {life.key.address: Wait(None) for life in self._lives.values() if life.at < at}
+        waits = unread | self.unanswered.waits()
         has_waits = any(wait != NO_WAIT for wait in waits.values())
         started, slowed_s = reading.calls_of_its_mounts, reading.search_slowed_s or 0.0
         # A wait is judged with the work of the span so far.
@@ -295,9 +312,6 @@ class Accounts:
             longest[address] = max(longest[address], passed)
         for address, passed in longest.items():
             iops[address] += lock_costs.get(address, 0.0) / passed if passed > 0 else 0.0
-        for life in self._lives.values():
-            # A mount whose record could not be read once is still there.
-            iops.setdefault(life.key.address, 0.0)
         return iops
 
 

@@ -114,6 +114,13 @@ class AddressStates:
         """Whether a tick at this time ends a span."""
         return self._judged_until is not None and at - self._judged_until >= SPAN_SECONDS
 
+    def begin_anew(self) -> None:
+        """Forget every state and all work since the last span, because nobody has watched for a while. That time has no verdict."""
+        self.now.clear()
+        self._work.clear()
+        self._ended.clear()
+        self._judged_until = None
+
     def end_tick(
         self,
         waits: Mapping[str, Wait],
@@ -139,10 +146,11 @@ class AddressStates:
             # A later reply tells that nothing waits. A hang of the span is a hang, although a reply came.
             if wait.seconds is None or wait.seconds >= (work.wait.seconds or 0.0):
                 work.wait = wait
-        if self._judged_until is None:
-            self._judged_until = at
-            self._mounts = frozenset(superblock.key for superblock in superblocks)
-        seconds = at - self._judged_until
+        began = self._judged_until
+        if began is None:
+            began = at
+            self._begin_span(superblocks, totals, at)
+        seconds = at - began
         if seconds < SPAN_SECONDS:
             for address in mounted:
                 self._judge_early(address, waits.get(address, NO_WAIT), totals[address], at)
@@ -153,9 +161,7 @@ class AddressStates:
             totals[address].seconds[verdict_of(judgement)] += seconds
         self._ended = {address: self._last_minute(address, at) for address in mounted}
         self._work.clear()
-        self._io_operations = {address: totals[address].io_operations or 0.0 for address in mounted}
-        self._mounts = frozenset(superblock.key for superblock in superblocks)
-        self._judged_until = at
+        self._begin_span(superblocks, totals, at)
 
     def shown(self) -> dict[str, StateNow]:
         """Return the present states by address, as a view shows them."""
@@ -178,6 +184,12 @@ class AddressStates:
             for one in held.judgement.evidence
             if one.subject is CLIENT_LATENCY and one.figure is not None
         }
+
+    def _begin_span(self, superblocks: Collection[Superblock], totals: Mapping[str, AddressTotals], at: float) -> None:
+        self._mounts = frozenset(superblock.key for superblock in superblocks)
+        addresses = {key.address for key in self._mounts}
+        self._io_operations = {address: totals[address].io_operations or 0.0 for address in addresses}
+        self._judged_until = at
 
     def _judge_early(self, address: str, wait: Wait, total: AddressTotals, at: float) -> None:
         """Judge an address in the middle of a span, if its wait says enough."""

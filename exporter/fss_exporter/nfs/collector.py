@@ -170,13 +170,17 @@ class NfsCollector(Collector):
             addresses = {
                 name: totals.at_zero if name in new_addresses else totals for name, totals in accounts.addresses.items()
             }
-            superblocks = () if self._ticker.results.reading is None else accounts.superblocks
+            # What is so now is not known while the counters cannot be read. What was counted before stays.
+            now = Accounts() if self._ticker.results.reading is None else accounts
+            superblocks = now.superblocks
             unaccounted = accounts.unaccounted.total
             return [
                 self._mount_info.family(network, superblocks),
                 *service_families(network, superblocks),
                 *self._mount_series.families(network, mounts, new_mounts),
-                *_by_address(network, accounts, addresses),
+                *_counts_of_addresses(network, addresses),
+                *_gauges_of_addresses(network, now),
+                *_states(network, now),
                 family("fss_nfs_sent_bytes_total", [((), wire.sent_bytes)]),
                 family("fss_nfs_received_bytes_total", [((), wire.received_bytes)]),
                 family("fss_nfs_unaccounted_calls_total", () if unaccounted is None else [((), unaccounted)]),
@@ -251,7 +255,7 @@ class CounterCollector(Collector):
         return self._counter.families(answer) if answer.network else ()
 
 
-def _by_address(network: str, accounts: Accounts, shown: Mapping[str, AddressTotals]) -> Iterator[Metric]:
+def _counts_of_addresses(network: str, shown: Mapping[str, AddressTotals]) -> Iterator[Metric]:
     requests = (((network, address), totals.requests) for address, totals in shown.items())
     yield family("fss_client_address_requests_total", requests, labels=BY_ADDRESS)
     costs = ((address, totals.io_operations) for address, totals in shown.items())
@@ -269,6 +273,9 @@ def _by_address(network: str, accounts: Accounts, shown: Mapping[str, AddressTot
         ),
         labels=(*BY_ADDRESS, "verdict"),
     )
+
+
+def _gauges_of_addresses(network: str, accounts: Accounts) -> Iterator[Metric]:
     peaks = (((network, address), iops) for address, iops in accounts.peaks.highest().items())
     yield family("fss_client_peak_estimated_iops", peaks, labels=BY_ADDRESS)
     known = (
@@ -276,7 +283,6 @@ def _by_address(network: str, accounts: Accounts, shown: Mapping[str, AddressTot
     )
     waits = (((network, address), seconds) for address, seconds in known)
     yield family("fss_client_unanswered_seconds", waits, labels=BY_ADDRESS)
-    yield from _states(network, accounts)
 
 
 def _states(network: str, accounts: Accounts) -> Iterator[Metric]:

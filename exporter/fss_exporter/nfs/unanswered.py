@@ -34,7 +34,7 @@ class _Silence:
     records: _Records
     since: float | None = None  # start of the wait
     gave_up_at: float | None = None  # when the last try ended without a reply
-    is_first: bool = False  # whether no reply has come since the first look
+    is_first: bool = False  # whether no reply has come since the first look, or since a pause, so that a wait may be older than it shows
     unknown_until: float | None = None  # until when a request of before the first look may wait without a sign
 
 
@@ -62,6 +62,13 @@ class Unanswered:
         self._silences: dict[tuple[str, str], _Silence] = {}
         self._last_at = 0.0  # time of the last reading
         self._at = 0.0  # time of this one
+
+    def begin_anew(self) -> None:
+        """Note a pause without readings: a wait that shows after it can be of any second of the pause."""
+        self._silences = {
+            server: silence if silence.since is not None else replace(silence, is_first=True)
+            for server, silence in self._silences.items()
+        }
 
     def add(self, reading: Reading, at: float) -> None:
         """Note one reading, taken at `at` seconds of a monotonic clock."""

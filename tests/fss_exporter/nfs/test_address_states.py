@@ -6,6 +6,7 @@ import pytest
 from tests.exposition_text import collected
 from tests.fss_exporter.nfs.records import OPTIONS, mountinfo, mountstats
 
+from fss_exporter.model.client_state import NO_WAIT, Verdict, Wait
 from fss_exporter.model.state import State
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.nfs.address_states import AddressStates
@@ -188,6 +189,54 @@ def test_time_without_a_mount_has_no_verdict() -> None:
     assert sum(accounts.addresses[ADDRESS].seconds.values()) == 20.0
 
 
+def looked(at: Iterable[float], record: Callable[[int], str] = busy) -> Accounts:
+    """Accounts of one mount after looks at these seconds."""
+    accounts, mounts = Accounts(), parse_mountinfo(mountinfo())
+    for second in at:
+        accounts.apply(join(parse_mountstats(record(int(second))), mounts), float(second))
+    return accounts
+
+
+@pytest.mark.parametrize(("record", "verdict"), [(busy, "fine"), (lambda age: mountstats({}, age=1000 + age), "idle")])
+def test_an_hour_that_nobody_watched_has_no_verdict_and_the_state_after_it_is_new(
+    record: Callable[[int], str], verdict: Verdict
+) -> None:
+    accounts = looked([*range(21), *range(3620, 3641)], record)
+    seconds = accounts.addresses[ADDRESS].seconds
+    assert (seconds[verdict], sum(seconds.values())) == (40.0, 40.0)
+    assert accounts.states.shown()[ADDRESS].seconds == 10.0
+
+
+def test_failures_in_an_hour_that_nobody_watched_are_not_of_the_last_ten_seconds() -> None:
+    def failed(second: int) -> str:
+        return busy(second, errors=5 if 20 < second <= 3620 else 0)
+
+    seconds = looked([*range(21), 3620], failed).addresses[ADDRESS].seconds
+    assert seconds["failing"] == 0.0
+
+
+def test_ticks_of_a_busy_host_that_come_late_are_watched() -> None:
+    seconds = looked(range(0, 601, 20)).addresses[ADDRESS].seconds
+    assert seconds["fine"] == 600.0
+
+
+def test_a_request_after_an_hour_that_nobody_watched_does_not_wait_since_its_start() -> None:
+    def sent(second: int) -> str:
+        return mountstats({}, age=1000 + second, xprt=(f"tcp 800 1 1 0 3 {1 + (second >= 3620)} 1 0 0 0 2 0 0",))
+
+    for end, wait in ((3620, NO_WAIT), (3630, Wait(10, may_be_longer=True))):
+        assert looked([*range(21), *range(3620, end + 1)], sent).unanswered.waits()[ADDRESS] == wait
+
+
+def test_a_mount_whose_counters_cannot_be_read_is_unknown_and_not_idle() -> None:
+    accounts, mounts = Accounts(), parse_mountinfo(mountinfo())
+    for second in range(61):
+        text = busy(second) if second <= 20 else ""
+        accounts.apply(join(parse_mountstats(text), mounts), float(second))
+    seconds = accounts.addresses[ADDRESS].seconds
+    assert (seconds["fine"], seconds["unknown"], seconds["idle"]) == (20.0, 40.0, 0.0)
+
+
 class Hung:
     """A kernel whose only request gets no reply."""
 
@@ -346,8 +395,12 @@ def test_a_host_that_is_slow_and_near_is_slow() -> None:
 
 
 def test_a_view_of_the_page_tells_near_with_the_words_of_the_agent() -> None:
-    accounts = accounts_of(working(44_000), Services([STANDARD]))
-    ticker = Ticker(lambda: join(parse_mountstats(""), parse_mountinfo("")), 1.0, accounts=accounts)
+    records, services = [*working(44_000)], Services([STANDARD])
+    accounts, last = accounts_of(records, services), parse_mountstats(records[-1])
+    ticker = Ticker(
+        lambda: join(last, parse_mountinfo(mountinfo()), services=services), 1.0, lambda: 61.0, accounts=accounts
+    )
+    ticker.tick()
     told = states_of_addresses(Samples(collected(NfsCollector(ticker))))[ADDRESS]
     own = accounts.states.shown()[ADDRESS]
 

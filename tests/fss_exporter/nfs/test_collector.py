@@ -1,6 +1,7 @@
 """What `/metrics` shows of a client, and what it shows when the client's files cannot be read."""
 
 import subprocess
+import time
 from collections.abc import Iterator, Mapping
 from types import SimpleNamespace
 
@@ -159,6 +160,21 @@ def test_a_source_that_fails_later_keeps_the_counters_and_drops_what_describes_t
     assert not collector.success
     assert families(collector)["fss_client_operations"]
     assert families(collector)["fss_client_mount"] == []
+
+
+@pytest.mark.parametrize(
+    ("look", "samples"), [(reading(), 1), (SourceError("gone"), 0)], ids=["readable", "unreadable"]
+)
+def test_no_state_wait_or_peak_of_an_address_stays_while_the_counters_cannot_be_read(
+    look: Reading | SourceError, samples: int
+) -> None:
+    """Alerts would read on in the last figures, and a hang that began since would be fine."""
+    ticker = _ticked(look)
+    for second in range(2, 15):
+        ticker.accounts.apply(reading(), time.monotonic() + second)
+    exported = families(NfsCollector(ticker))
+    for name in ("fss_client_address_state", "fss_client_unanswered_seconds", "fss_client_peak_estimated_iops"):
+        assert len(exported[name]) == samples, name
 
 
 def test_a_source_that_recovers_says_so(caplog: pytest.LogCaptureFixture) -> None:

@@ -275,6 +275,21 @@ def test_an_owner_that_is_gone_takes_everything_with_it() -> None:
     assert made.unlisted == {(HOME,): NOON - MINUTE}
 
 
+def test_a_silent_counter_lives_until_its_owner_has_been_gone_for_three_hours() -> None:
+    made = store("MountTargetReadThroughput")
+    take(made, GOOD)
+    for hours, listed in (3.1, Inventory()), (6.0, inventory()), (6.1, Inventory()), (9.1, Inventory()):
+        use(made, listed)
+        made.forget(NOON + int(hours * 60) * MINUTE, 360.0)
+    use(made, inventory())
+    assert added(made) == [420.0], "gone for three hours, and no longer"
+    use(made, Inventory())
+    made.forget(NOON + 10 * 60 * MINUTE, 360.0)
+    made.forget(NOON + 13 * 60 * MINUTE + MINUTE, 360.0)
+    use(made, inventory())
+    assert added(made) == []
+
+
 def test_what_is_listed_and_left_out_is_not_called_unlisted() -> None:
     made = store("MountTargetReadThroughput")
     use(made, Inventory(not_selected=frozenset({HOME})))

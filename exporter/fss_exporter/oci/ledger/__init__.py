@@ -8,7 +8,7 @@ The name of a minute is its end, in seconds since the epoch, a multiple of 60. T
 12:04 to 12:05. A minute is complete when the clock has reached the end.
 """
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -134,14 +134,23 @@ class Tally:
             self.held_back = None
 
 
-Tallies = dict[Key, Tally]  # the tallies of one metric, by series
+class Tallies(dict[Key, Tally]):
+    """The tallies of one metric, by series."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._gone_since: dict[Key, int] = {}  # minute of the first poll in which the resource was gone
 
-def forget_gone(tallies: Tallies, present: Container[str], now_minute: int) -> None:
-    """Drop the tallies of resources that are not `present` by OCID, and whose minutes cannot come again."""
-    furthest = now_minute - FURTHEST_MINUTES * MINUTE
-    for key in [key for key, tally in tallies.items() if key[0] not in present and tally.minutes.newest < furthest]:
-        del tallies[key]
+    def forget(self, gone: Iterable[Key], now_minute: int) -> None:
+        """Drop the tallies of resources that have been gone for three hours, and whose minutes cannot come again.
+
+        `gone` has all tallies of resources that the inventory lacks. One listing may lack a resource that lives.
+        """
+        self._gone_since = {key: self._gone_since.get(key, now_minute) for key in gone}
+        furthest = now_minute - FURTHEST_MINUTES * MINUTE
+        for key, since in self._gone_since.items():
+            if max(since, self[key].minutes.newest) < furthest:
+                del self[key]
 
 
 @dataclass(slots=True)
@@ -205,7 +214,7 @@ class Ledger:
 
     def tallies(self, name: str) -> Tallies:
         """Return the tallies of one metric. They are the ledger's own."""
-        return self._tallies.setdefault(name, {})
+        return self._tallies.setdefault(name, Tallies())
 
     def by_metric(self) -> Iterator[tuple[str, Tallies]]:
         """Yield the name of each metric with the tallies. A reload in another thread may add metrics meanwhile."""

@@ -196,16 +196,14 @@ class SeriesStore:
             self._out_of_view[key] = now_minute
 
     def forget(self, now_minute: int, stale_seconds: float) -> None:
-        """Drop points above the maximum age, and tallies of deleted resources whose minutes cannot come again."""
+        """Drop points above the maximum age, and what is kept of deleted resources."""
         oldest = now_minute - stale_seconds
         for key in [key for key, point in self._points.items() if point.minute < oldest]:
             del self._points[key]
         furthest = now_minute - FURTHEST_MINUTES * MINUTE
         self._in_view = {key: last for key, last in self._in_view.items() if last >= furthest}
         self._out_of_view = {key: until for key, until in self._out_of_view.items() if until >= furthest}
-        gone = self._tallies.keys() - self._counters.keys()
-        for key in [key for key in gone if self._tallies[key].minutes.newest < furthest]:
-            del self._tallies[key]
+        self._tallies.forget(self._tallies.keys() - self._counters.keys(), now_minute)
 
     def _read(self, stream: Stream, now_minute: int) -> tuple[Points, list[str]]:
         """Return the complete minutes of a stream, and the reasons to leave out points.

@@ -24,7 +24,6 @@ from fss_exporter.oci.ledger import (
     Ledger,
     Minutes,
     Tally,
-    forget_gone,
 )
 from fss_exporter.oci.minute_metrics import BY_MINUTE, ESTIMATED_FROM, IOPS, READS, WRITES
 from fss_exporter.oci.minutes.mount_target_estimates import estimate
@@ -118,7 +117,7 @@ class MinuteJudge:
             self._close(target.id, minutes, now_minute)
             figures[target.id] = self._figures(target, minutes, answered, now_minute)
         for tallies in (self._verdicts, self._operations, self._near_ceilings):
-            forget_gone(tallies, self._targets, now_minute)
+            tallies.forget([key for key in tallies if key[0] not in self._targets], now_minute)
         for gone in self._ledger.observed.keys() - self._targets.keys():
             forget_observed(self._ledger.observed, gone, now_minute)
         return figures

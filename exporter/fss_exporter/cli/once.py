@@ -121,8 +121,8 @@ class _Run:
                 complain("fss-exporter once", f"{state}: {_DAMAGED}")
             else:
                 same_boot = last.boot_id == self._boot_id
-                reading, weights = self._reading_of(last.texts), self._mounts.overrides.weights
-                kept_state.restore(self._accounts, last, reading, weights, same_boot=same_boot)
+                reading, costs = self._reading_of(last.texts), self._mounts.overrides.table
+                kept_state.restore(self._accounts, last, reading, costs, same_boot=same_boot)
                 self._network = self._network or last.network
         at = time.monotonic()
         return self._metrics(self._source.read_in_time(), at, zero_answers=1)
@@ -131,8 +131,8 @@ class _Run:
         """Return the state for the next run."""
         assert self._source.texts is not None  # noqa: S101  # there has been a reading
         accounts, texts = self._accounts, self._source.texts
-        totals = accounts.mounts, accounts.addresses, accounts.wire
-        return kept_state.dump(kept_state.LastRun(self._boot_id, self._at, self._network, texts, *totals))
+        totals, costs = (accounts.mounts, accounts.addresses, accounts.wire), self._mounts.overrides.table
+        return kept_state.dump(kept_state.LastRun(self._boot_id, self._at, self._network, costs, texts, *totals))
 
     def _metrics(self, reading: Reading, at: float, zero_answers: int) -> str:
         self._at = at

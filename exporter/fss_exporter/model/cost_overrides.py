@@ -49,6 +49,11 @@ class CostOverrides:
         """Factors of READ and WRITE that are not 1."""
         return {row.operation: row.factor for row in self.rows if row.factor != 1.0}
 
+    @property
+    def table(self) -> Mapping[str, float]:
+        """Every cost and factor, to compare two tables."""
+        return {**self.weights, **self.factors, NLM: self.lock_io_operations}
+
     def scaled(self, operation: str, cost: Bounds) -> Bounds:
         """The cost of READs or WRITEs with the factor of the operation."""
         factor = self.factors.get(operation, 1.0)

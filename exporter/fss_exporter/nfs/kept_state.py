@@ -17,7 +17,7 @@ from fss_exporter.nfs.superblocks import NO_READING, Reading
 from fss_exporter.nfs.totals import AddressTotals, MountTotals, NetworkTotals, OperationTotals
 from fss_exporter.sealed_json import seal, unseal
 
-_VERSION: Final = 7
+_VERSION: Final = 8
 
 
 class LastRun(NamedTuple):
@@ -26,6 +26,7 @@ class LastRun(NamedTuple):
     boot_id: str  # boot of the kernel, from `/proc/sys/kernel/random/boot_id`
     at: float  # seconds of the monotonic clock of the boot
     network: str  # name of the host's network. Empty if unknown
+    costs: Mapping[str, float]  # table of costs that the totals were counted by
     texts: RawTexts  # texts of the kernel's files
     totals: dict[SeriesKey, MountTotals]  # totals by mount
     addresses: dict[str, AddressTotals]
@@ -53,6 +54,7 @@ def load(text: str) -> LastRun:
         document["boot_id"],
         document["at"],
         document["network"],
+        document["costs"],
         RawTexts(*document["texts"]),
         {SeriesKey(*key): _mount(mount) for *key, mount in document["totals"]},
         {address: AddressTotals(**totals) for address, totals in document["addresses"].items()},
@@ -69,16 +71,14 @@ def _mount(document: dict[str, Any]) -> MountTotals:
 
 
 def restore(
-    accounts: Accounts, run: LastRun, last_reading: Reading, weights: Mapping[str, float], *, same_boot: bool
+    accounts: Accounts, run: LastRun, last_reading: Reading, costs: Mapping[str, float], *, same_boot: bool
 ) -> None:
     """Put the last run into new accounts.
 
-    `last_reading` are the run's texts, parsed with the present configuration. `weights` are the present costs by operation. A mount
-    that was counted by other costs begins at 0, and so does its address, because a total of both would be wrong.
+    `last_reading` are the run's texts, parsed with the present configuration. `costs` is the present table of costs. After a change of the
+    table every mount and address begins at 0, because a total of two costs would be wrong.
     """
-    mounts = {key: totals for key, totals in run.totals.items() if totals.has_weights(weights)}
-    begin_at_0 = {key.address for key in run.totals.keys() - mounts.keys()}
-    addresses = {address: totals for address, totals in run.addresses.items() if address not in begin_at_0}
+    mounts, addresses = (run.totals, run.addresses) if run.costs == costs else ({}, {})
     accounts.begin_with(mounts, addresses, run.wire)
     if same_boot:
         accounts.apply(last_reading, run.at)

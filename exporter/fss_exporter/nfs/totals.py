@@ -100,10 +100,6 @@ class MountTotals:
                 self.operations[name] = _new_totals(name, rule, weights)
             self.counts_errors |= counters.errors is not None
 
-    def has_weights(self, weights: Mapping[str, float]) -> bool:
-        """Whether every operation with a fixed cost was counted by these costs."""
-        return all(sums.weight in (None, weights[name]) for name, sums in self.operations.items() if name in weights)
-
 
 def _new_totals(name: str, rule: CostRule, weights: Mapping[str, float]) -> OperationTotals:
     if rule == "plain":

@@ -185,25 +185,32 @@ def test_after_a_reboot_the_counters_go_on_and_nothing_of_the_new_life_is_lost(t
     assert write(host(root, removes=50, age=5), output) == {"/a": 54}
 
 
-def test_a_measured_cost_counts_from_the_run_after_the_change_of_the_configuration(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("operation", "cost", "mount", "address"),
+    [("REMOVE", "io_operations: 3", 3, 5), ("READ", "factor: 2", 8, 12), ("NLM", "io_operations: 5", 8, 10)],
+)
+def test_a_measured_cost_counts_from_the_run_after_the_change_of_the_configuration(
+    operation: str, cost: str, mount: float, address: float, tmp_path: Path
+) -> None:
     """Counts by two costs in one counter would be wrong, so the mount begins with what this run adds, as after a restart."""
     root, output, measured = tmp_path / "proc", tmp_path / "fss.prom", tmp_path / "measured.yml"
-    cost = "cost_model: {operations: {REMOVE: {io_operations: 3, date: 2026-11-01, source: test}}}\n"
-    measured.write_text(cost, "utf-8")
+    row = f"{{{cost}, date: 2026-11-01, source: test}}"
+    measured.write_text(f"cost_model: {{operations: {{{operation}: {row}}}}}\n", "utf-8")
 
     def estimates() -> tuple[float, float]:
         """Return the estimates of the mount's class `metadata_write` and of its address."""
         lines = [line.rpartition(" ") for line in output.read_text().splitlines()]
-        (mount,) = (
+        (of_mount,) = (
             value for name, _, value in lines if "d_io_operations_total{" in name and '"metadata_write"' in name
         )
-        (address,) = (value for name, _, value in lines if name.startswith("fss_client_address_estimated_io_op"))
-        return float(mount), float(address)
+        (of_address,) = (value for name, _, value in lines if name.startswith("fss_client_address_estimated_io_op"))
+        return float(of_mount), float(of_address)
 
     write(host(root), output)
     assert (write(host(root, removes=104), output), estimates()) == ({"/a": 4}, (32, 40))
-    assert (write(host(root, removes=105), output, "--config.file", measured), estimates()) == ({"/a": 1}, (3, 5))
-    assert (write(host(root, removes=110), output, "--config.file", measured), estimates()) == ({"/a": 6}, (18, 30))
+    with_cost = ("--config.file", measured)
+    assert (write(host(root, removes=105), output, *with_cost), estimates()) == ({"/a": 1}, (mount, address))
+    assert (write(host(root, removes=110), output, *with_cost), estimates()) == ({"/a": 6}, (6 * mount, 6 * address))
 
 
 def test_no_byte_of_a_state_can_change_unseen(tmp_path: Path) -> None:
@@ -218,7 +225,7 @@ def test_no_byte_of_a_state_can_change_unseen(tmp_path: Path) -> None:
             kept_state.load(changed.decode("utf-8", "replace"))
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"version": 7}', '{"version": 3, "totals": 5}', "[" * 100_000])
+@pytest.mark.parametrize("text", ["{", "[]", '{"version": 8}', '{"version": 3, "totals": 5}', "[" * 100_000])
 def test_a_damaged_state_is_one_line_and_counters_begin_again(text: str, tmp_path: Path) -> None:
     root, output = tmp_path / "proc", tmp_path / "fss.prom"
     write(host(root), output)

@@ -618,6 +618,24 @@ def test_load_moves_within_a_file_system_and_not_to_another_of_its_name(
     assert all("of the load of data from ocid1.a to ocid1.b" in change["text"] for change in moves)
 
 
+@pytest.mark.parametrize(
+    ("target", "wanted"),
+    [
+        ("0.95", ()),
+        ("0.8", ("ocid1.a to 80 % or less", "add a mount target")),
+        ("0.4", ("ocid1.a to 40 % or less", "add 2 mount targets")),
+    ],
+)
+def test_advice_is_about_the_share_that_is_asked_for(
+    target: str, wanted: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = answering(partial(of_two_file_systems, of_the_second="ocid1.fs-b"))
+    monkeypatch.setattr(command, "get", lambda url, *_: server(url))
+    said = " ".join(ask("plan", "--prometheus", "http://p", "--advice", "--target", target).out.split())
+    assert all(words in said for words in wanted), said
+    assert ("or less:" in said or "or less," in said) is bool(wanted), said
+
+
 def test_what_can_move_follows_from_the_sizes_of_requests_to_each_file_system() -> None:
     """The file system that both export costs 300 of 3,900: 100 READs of 4 KiB and 100 GETATTRs. The other one has large requests."""
     figures: dict[str, dict[str, dict[str, float]]] = {

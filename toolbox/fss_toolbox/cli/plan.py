@@ -151,7 +151,7 @@ def plan(flags: PlanFlags) -> None:
         if prices:
             loads = with_bills(prometheus, loads)
         if flags.advice:
-            advice = fleet_advice(prometheus, loads, prices)
+            advice = fleet_advice(prometheus, loads, prices, flags.target)
         if flags.compare:
             loads = with_growth(prometheus, loads)
     elif flags.is_stated:

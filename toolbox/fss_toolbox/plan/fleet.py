@@ -29,15 +29,17 @@ _Selected = tuple[str, float]
 _FileSystemMoment = tuple[str, float, str]
 
 
-def fleet_advice(prometheus: Prometheus, loads: Mapping[str, Load], prices: Mapping[str, Price]) -> list[Advice]:
-    """Return the changes, ranked. `loads` are by name, `prices` by shape.
+def fleet_advice(
+    prometheus: Prometheus, loads: Mapping[str, Load], prices: Mapping[str, Price], most: float = WARNING_RATIO
+) -> list[Advice]:
+    """Return the changes, ranked. `loads` are by name, `prices` by shape. `most` is the wanted share of every ceiling.
 
     Raises:
         SourceError: Prometheus does not answer.
     """
     fleet = fleet_of(prometheus, loads)
     moments = {load.moment for load in loads.values()}
-    return ranked(fleet.targets, fleet.mounts, _networks(prometheus, moments), prices)
+    return ranked(fleet.targets, fleet.mounts, _networks(prometheus, moments, most), prices, most)
 
 
 class Fleet(NamedTuple):
@@ -181,13 +183,13 @@ def _cost(figures: Mapping[tuple[str, str], float]) -> _Cost:
     )
 
 
-def _networks(prometheus: Prometheus, moments: Collection[float]) -> dict[str, tuple[float, float]]:
+def _networks(prometheus: Prometheus, moments: Collection[float], most: float) -> dict[str, tuple[float, float]]:
     """Return the busier direction and the bandwidth of each client's network, bytes per second, where most of it was used."""
     limit = "fss_client_network_bytes_per_second_limit"
     queries = {}
     for moment in moments:
         # Of thousands of clients few are busy, so Prometheus leaves out the others.
-        least = f"on (instance) {WARNING_RATIO} * max by (instance) ({limit} @ {moment})"
+        least = f"on (instance) {most} * max by (instance) ({limit} @ {moment})"
         for way in ("received", "sent"):
             used = f"max by (instance) (rate(fss_nfs_{way}_bytes_total[5m] @ {moment}))"
             queries[moment, way] = f"{used} >= {least}"

@@ -60,7 +60,10 @@ def advice_section(advice: Sequence[Advice], fullest_case: Case) -> Section:
     """Return the ranked list of changes, or how full the fullest mount target is."""
     lines = []
     for rank, change in enumerate(advice, 1):
-        lines += [f"{rank}. {_effect(change)}: {change.text}", f"   computed: {change.computed}"]
+        lines += [
+            f"{rank}. {_effect(change, fullest_case.scenario.target)}: {change.text}",
+            f"   computed: {change.computed}",
+        ]
     if not advice:
         first = fullest(fullest_case.scenario.answer().mount_target)
         nearest = (
@@ -72,9 +75,9 @@ def advice_section(advice: Sequence[Advice], fullest_case: Case) -> Section:
     return Section("What to change, in the busiest five minutes of each mount target", sentences=lines)
 
 
-def _effect(change: Advice) -> str:
+def _effect(change: Advice, most: float) -> str:
     """Return what a change brings and costs, for the begin of its line."""
-    brings = [f"brings {change.mount_target} to 80 % or less"] if change.relieves else []
+    brings = [f"brings {change.mount_target} to {most * 100:g} % or less"] if change.relieves else []
     brings.append(f"saves {printed.number(change.saves_iops)} IOPS" if change.saves_iops else "saves no IOPS")
     if change.usd_per_month is None:
         brings.append("at a price that is not known")

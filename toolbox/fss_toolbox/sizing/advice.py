@@ -2,7 +2,7 @@
 """What to change in a fleet of clients and mount targets, what each change saves and what it costs.
 
 Every advice has a figure and says how it was computed. An advice without saved I/O operations has another figure: a time or
-a share. A mount target above 80 % of a ceiling always has one: more mount targets. Limits below which nothing is said are
+a share. A mount target above the wanted share of a ceiling always has one: more mount targets. Limits below which nothing is said are
 decisions of this project, November 2026.
 """
 
@@ -122,7 +122,7 @@ class Advice:
     text: str  # what to do
     saves_iops: float  # I/O operations per second that the mount target no longer sees in its busiest five minutes
     computed: str  # how
-    relieves: bool = False  # whether the fullest resource of the mount target falls from above 80 % to 80 % or less
+    relieves: bool = False  # whether the fullest resource of the mount target falls to the wanted share or less
     usd_per_month: float | None = 0.0  # what the bill grows by, or the most. None without a known price
 
 
@@ -131,20 +131,22 @@ def ranked(
     mounts: Sequence[MountLoad],
     networks: Mapping[str, tuple[float, float]],
     prices: Mapping[str, Price],
+    most: float = WARNING_RATIO,
 ) -> list[Advice]:
-    """Return every advice: first what brings a mount target to 80 % or less, then by money, then by what it saves.
+    """Return every advice: first what brings a mount target to the wanted share or less, then by money, then by what it saves.
 
-    `networks` has the busier direction and the bandwidth of each client's network, in bytes per second. `prices` are by shape.
+    `networks` has the busier direction and the bandwidth of each client's network, in bytes per second. `prices` are by shape. `most` is the
+    wanted share of every ceiling.
     """
     by_place = {target.place: target for target in targets}
-    advice = [*_moves(targets, mounts), *_networks(networks)]
+    advice = [*_moves(targets, mounts, most), *_networks(networks, most)]
     for target in targets:
-        advice += _of_full_target(target, prices)
+        advice += _of_full_target(target, prices, most)
     for mount in mounts:
         own = by_place.get(mount.place)
-        changes = _of_mount(mount, own.name if own else mount.place)
+        changes = _of_mount(mount, own.name if own else mount.place, most)
         advice += [
-            replace(change, relieves=own is not None and _relieves(own, change.saves_iops)) for change in changes
+            replace(change, relieves=own is not None and _relieves(own, change.saves_iops, most)) for change in changes
         ]
     return sorted(
         advice,
@@ -160,17 +162,17 @@ def ranked(
     )
 
 
-def _relieves(target: TargetLoad, saved_iops: float) -> bool:
+def _relieves(target: TargetLoad, saved_iops: float, most: float) -> bool:
     cost = target.use(IOPS)
     rest = (replace(cost, demand=target.iops - saved_iops), *(use for use in target.uses if use.resource != IOPS))
-    return all((use.ratio or 0.0) <= WARNING_RATIO for use in rest) and target.ratio > WARNING_RATIO
+    return all((use.ratio or 0.0) <= most for use in rest) and target.ratio > most
 
 
-def _of_full_target(target: TargetLoad, prices: Mapping[str, Price]) -> Iterator[Advice]:
-    """Yield more mount targets for one above 80 %, and a larger shape where its reads are what is full."""
-    if target.ratio <= WARNING_RATIO:
+def _of_full_target(target: TargetLoad, prices: Mapping[str, Price], most: float) -> Iterator[Advice]:
+    """Yield more mount targets for one above the wanted share, and a larger shape where its reads are what is full."""
+    if target.ratio <= most:
         return
-    full, count = target.fullest, pieces_for(target.ratio, WARNING_RATIO)
+    full, count = target.fullest, pieces_for(target.ratio, most)
     more = "a mount target" if count == 2 else f"{count - 1} mount targets"
     shape = target.shape or "the same shape"
     yield Advice(
@@ -185,7 +187,7 @@ def _of_full_target(target: TargetLoad, prices: Mapping[str, Price]) -> Iterator
         usd_per_month=_usd(target, target.shape, count, prices),
     )
     reads = target.use(READ_BANDWIDTH)
-    larger = next((shape for shape in SHAPES.values() if _carries_reads(shape, reads)), None)
+    larger = next((shape for shape in SHAPES.values() if _carries_reads(shape, reads, most)), None)
     if full is reads and larger is not None:
         limit = larger.limits.read_bytes_per_second or math.inf
         yield Advice(
@@ -201,9 +203,9 @@ def _of_full_target(target: TargetLoad, prices: Mapping[str, Price]) -> Iterator
         )
 
 
-def _carries_reads(shape: Shape, reads: Use) -> bool:
+def _carries_reads(shape: Shape, reads: Use, most: float) -> bool:
     limit = shape.limits.read_bytes_per_second
-    return limit is not None and reads.demand is not None and reads.demand <= WARNING_RATIO * limit
+    return limit is not None and reads.demand is not None and reads.demand <= most * limit
 
 
 def _usd(target: TargetLoad, shape: str, count: int, prices: Mapping[str, Price]) -> float | None:
@@ -214,7 +216,7 @@ def _usd(target: TargetLoad, shape: str, count: int, prices: Mapping[str, Price]
     return (target.bill.extra_bytes(wanted) if target.bill else wanted) / GB * prices[shape].usd_per_gb
 
 
-def _moves(targets: Sequence[TargetLoad], mounts: Sequence[MountLoad]) -> Iterator[Advice]:
+def _moves(targets: Sequence[TargetLoad], mounts: Sequence[MountLoad], most: float) -> Iterator[Advice]:
     """Yield a move for each mount target, the fullest first. Each starts where the earlier moves end, so all can be made."""
     present = {target.place: target for target in targets}
     for place in sorted(present, key=lambda place: -present[place].ratio):
@@ -250,7 +252,7 @@ def _moves(targets: Sequence[TargetLoad], mounts: Sequence[MountLoad]) -> Iterat
             f"both export {named}, which is {movable:,.0f} of the {full.iops:,.0f} IOPS of {full.name}. Equal shares"
             f" of both ceilings of {full.fullest.resource} need {even:,.0f} IOPS to move. A cache of the mount target no longer"
             " helps serial work",
-            relieves=rest.ratio <= WARNING_RATIO < full.ratio,
+            relieves=rest.ratio <= most < full.ratio,
         )
 
 
@@ -273,9 +275,9 @@ def _clients_of(full: TargetLoad, shared: Sequence[str], mounts: Sequence[MountL
     return list(dict.fromkeys(clients))[:5]
 
 
-def _networks(networks: Mapping[str, tuple[float, float]]) -> Iterator[Advice]:
+def _networks(networks: Mapping[str, tuple[float, float]], most: float) -> Iterator[Advice]:
     for client, (used, bandwidth) in networks.items():
-        if bandwidth and used >= WARNING_RATIO * bandwidth:
+        if bandwidth and used >= most * bandwidth:
             yield Advice(
                 "network",
                 "",
@@ -287,7 +289,7 @@ def _networks(networks: Mapping[str, tuple[float, float]]) -> Iterator[Advice]:
             )
 
 
-def _of_mount(mount: MountLoad, target: str) -> Iterator[Advice]:
+def _of_mount(mount: MountLoad, target: str, most: float) -> Iterator[Advice]:
     where = f"{mount.client}, {mount.export}"
     yield from _transfer_size(mount, target, where)
     looking, deleting = mount.cost_of(_LOOKING), mount.cost_of(_DELETING)
@@ -323,7 +325,7 @@ def _of_mount(mount: MountLoad, target: str) -> Iterator[Advice]:
         )
     rtt = every.mean_rtt_seconds
     payload = max(mount.traffic.read_bytes, mount.traffic.written_bytes)
-    if mount.nconnect == 1 and rtt and payload >= WARNING_RATIO * DEFAULT_WINDOW_BYTES / rtt:
+    if mount.nconnect == 1 and rtt and payload >= most * DEFAULT_WINDOW_BYTES / rtt:
         bound = DEFAULT_WINDOW_BYTES / rtt
         yield Advice(
             "nconnect",

@@ -130,8 +130,10 @@ class Accounts:
         self.addresses.update(addresses)
         self._wire = wire
 
-    def apply(self, reading: Reading, at: float, until: float | None = None) -> None:
+    def apply(self, reading: Reading, at: float, until: float | None = None, slowed_s: float = 0.0) -> None:
         """Add the growth since the last reading. The reading began `at` and ended `until`, seconds of a monotonic clock.
+
+        `slowed_s` are seconds by which readings come later than asked, because the host has very many mounts. They are no pause.
 
         Peaks use the time from the last start to this end, because a slow reading contains more than the time since the last
         start.
@@ -156,7 +158,7 @@ class Accounts:
             self._settle(self._lives.pop(gone))
         self._drop_unmounted(at)
         self.peaks.add(self._iops(costs, seconds, tick_costs.lock_io_operations), at)
-        if self.last_at is not None and at - self.last_at > self._longest_pause_s:
+        if self.last_at is not None and at - self.last_at > self._longest_pause_s + slowed_s:
             self._begin_anew()
         self.unanswered.add(reading, at)
         self._end_tick(reading, at)

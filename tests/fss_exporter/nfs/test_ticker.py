@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 from tests.fss_exporter.nfs.drawn_hosts import DrawnHost
+from tests.fss_exporter.nfs.records import mountinfo, mountstats
 from tests.processes import NEVER_S, PROMPT_S, wait_for
 
 from fss_exporter.nfs.accounts import Accounts, EstimatedCosts, Tick, TickCosts
 from fss_exporter.nfs.mountinfo import parse_mountinfo
-from fss_exporter.nfs.mountstats import MountstatsParser
+from fss_exporter.nfs.mountstats import MountstatsParser, parse_mountstats
 from fss_exporter.nfs.superblocks import Reading, join
 from fss_exporter.nfs.ticker import LARGEST_CPU_SHARE, Ticker
 
@@ -131,6 +132,19 @@ def test_dear_ticks_make_the_ticks_fewer_instead_of_taking_more_of_the_host() ->
     ticker.tick()
     ticker.tick()
     assert ticker.wanted_interval_s == 1.0
+
+
+def test_a_host_with_so_many_mounts_that_its_ticks_are_a_minute_apart_is_judged() -> None:
+    now = [0.0]
+    cpu = iter([moment for number in range(20) for moment in (number * 100.0, number * 100.0 + 60 * LARGEST_CPU_SHARE)])
+    last, mounts = parse_mountstats(mountstats({})), parse_mountinfo(mountinfo())
+    ticker = Ticker(lambda: join(last, mounts), 1.0, lambda: now[0], cpu_clock=lambda: next(cpu))
+    while now[0] < 600:
+        ticker.tick()
+        now[0] += ticker.wanted_interval_s
+
+    (address,) = ticker.accounts.addresses.values()
+    assert sum(address.seconds.values()) == pytest.approx(now[0] - 60)
 
 
 def test_the_first_ticks_of_a_large_host_do_not_set_the_pause_to_the_next() -> None:

@@ -178,11 +178,14 @@ def test_what_is_no_exporter_of_ours_is_said(
     assert words in first[2]
 
 
-def test_no_exporter_is_nothing_bad() -> None:
+def test_a_port_without_an_answer_is_named_and_is_neither_fine_nor_bad() -> None:
+    """An exporter can listen at another port, or there is none."""
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))  # bound and not listening: a connection is refused
-        (only,) = check_running(f"http://127.0.0.1:{unused.getsockname()[1]}/metrics")
-    assert (only.severity, only.message) == (Severity.OK, "no exporter runs here, so its loops are not checked")
+        url = f"http://127.0.0.1:{unused.getsockname()[1]}/metrics"
+        (only,) = check_running(url)
+    assert (only.severity, only.subject) == (Severity.ADVICE, url)
+    assert only.message == "nothing answers, so no exporter is checked"
 
 
 def test_an_exporter_that_was_named_and_does_not_run_is_a_warning() -> None:
@@ -201,7 +204,7 @@ def test_a_reset_while_connecting_is_the_same_as_a_refusal(error: OSError, monke
 
     monkeypatch.setattr(socket, "create_connection", connect)
     (only,) = check_running("http://127.0.0.1:9/metrics")
-    assert (only.severity, only.message) == (Severity.OK, "no exporter runs here, so its loops are not checked")
+    assert (only.severity, only.message) == (Severity.ADVICE, "nothing answers, so no exporter is checked")
 
 
 def test_a_server_that_accepts_and_hangs_up_is_a_warning() -> None:

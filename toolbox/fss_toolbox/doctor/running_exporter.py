@@ -41,7 +41,7 @@ _EXACT = {
 def check_running(url: str, access: Access = OPEN, *, is_named: bool = False) -> Iterator[Finding]:
     """Yield a finding for each background loop of the exporter at a URL, or a single finding without an answer.
 
-    Where nobody named the URL, a host without an exporter is fine.
+    Where nobody named the URL, an exporter may listen elsewhere or not be there, so a port without an answer is no warning.
     """
     subject = shown(url)
     try:

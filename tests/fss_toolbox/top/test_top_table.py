@@ -367,6 +367,7 @@ def test_the_help_explains_each_column() -> None:
     titles |= {column.title for column in parts_table(PARTS, View(target="x"), 300, iops(45_000)).columns}
     words = {title.removesuffix(" MB/s") for title in titles} - {"mount target", "mount", "", "of the IOPS ceiling"}
     assert {word for word in words if word not in told} == set()
+    assert "%" not in told, "the share that is near is configured"
 
 
 def test_names_from_outside_cannot_control_the_terminal() -> None:

@@ -5,7 +5,7 @@ from typing import Final
 
 _COLUMNS: Final = {
     "state": "hanging, failing, slow, near, not known, fine, or no trouble seen by OCI, which sees no hang",
-    "fullest ceiling": "the highest share of a ceiling, or of the latency objective. near from 80 % on",
+    "fullest ceiling": "the highest share of a ceiling, or of the latency objective. near from warning_ratio of the configuration on",
     "of the ... ceiling": "what a client, mount or operation takes of the fullest ceiling",
     "IOPS": "mount-target I/O operations a second, of the ceiling",
     "read, write": "payload a second, of the ceiling",

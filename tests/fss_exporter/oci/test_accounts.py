@@ -180,6 +180,43 @@ def test_a_reload_changes_one_account_and_the_counters_of_all_go_on(tenancies: C
     }
 
 
+def test_what_a_reload_adds_counts_from_then_on_and_all_else_goes_on(tenancies: Callable[..., TwoTenancies]) -> None:
+    """The last three hours of a mount target came in one poll, and looked like 180 times its load."""
+    storage = {"compartments": ["storage"]}
+    two = tenancies(beta=storage)
+
+    def polled(minutes: int) -> dict[str, float]:
+        for _ in range(minutes):
+            two.clock.now += 60.0
+            two.poll()
+        counted = two.values("fss_mount_target_read_bytes_total", "tenancy", "mount_target")
+        return {name: value for (tenancy, name), value in counted.items() if tenancy == BETA}
+
+    def published(name: str, since: float) -> float:
+        minutes = range(int(since // 60) + 1, int(two.clock.now // 60) + 1)
+        points = (
+            two.regions[BETA].truth("MountTargetReadThroughput", name, at, throughput="ReadThroughput")
+            for at in minutes
+        )
+        return sum(60 * point for point in points if point is not None)
+
+    began, counted = two.clock.now, 0.0
+    for _ in range(2):  # the second time it is known
+        assert "mt-scratch" not in polled(30)
+        two.regions[BETA].add_fault("500:SummarizeMetricsData")
+        polled(20)
+        two.reload()
+        two.regions[BETA].clear_faults()
+        added = two.clock.now
+        now = polled(4)
+        assert now["mt-home"] == published("mt-home", began)
+        assert now["mt-scratch"] == counted + published("mt-scratch", added) > counted
+        counted = now["mt-scratch"]
+        judged = two.values("fss_mount_target_verdicts_total", "tenancy", "mount_target", "objective", "verdict")
+        assert judged[BETA, "mt-scratch", "availability", "unknown"] == 0
+        two.reload(beta=storage)
+
+
 def test_a_reload_shows_the_last_poll_until_oci_has_answered_with_the_new_settings(
     tenancies: Callable[..., TwoTenancies],
 ) -> None:

@@ -208,6 +208,16 @@ class Ledger:
         }
         self.start = max(self.start, start)
 
+    def count_added_from(self, start: int) -> None:
+        """Count what a reload adds from `start` on. What was not kept up is silent, or was not polled for some time."""
+        newest = max(self.answered.values(), default=self.start)
+        for name, tallies in self.by_metric():
+            kept_up = self.answered.get(name, newest) - GIVE_UP_MINUTES * MINUTE
+            for tally in list(tallies.values()):  # a poll goes on meanwhile
+                if tally.minutes.newest < kept_up:
+                    tally.minutes = Minutes(start)
+        self.start = max(self.start, start)
+
     def _kept_up_to(self, name: str, answered: int) -> int:
         """Return the newest minute that all tallies of a metric have, so that the next query catches up on the rest."""
         return min((tally.minutes.newest for tally in self.tallies(name).values()), default=answered)

@@ -71,7 +71,7 @@ class Account:
         inventory_budget: of all other calls.
         times: since when each mount target has been in its state.
         self_metrics: counters of the poller itself.
-        ledgers: what is counted, by region.
+        ledgers: what is counted, by region. Those of earlier settings count resources that come now from now on.
         board: the newest snapshots.
         regions: the regions, under the newest credentials.
         inventories: the rounds that list resources.
@@ -106,6 +106,8 @@ class Account:
         self._now, self._clock = now, clock
         self._before, self._began = before, clock()
         self._start = newest_complete(now())
+        for ledger in self.ledgers.values():
+            ledger.count_added_from(self._start)
         self._sessions: dict[str, Session] = {}
         oci = settings.oci
         self.inventories = InventoryRounds(self.regions.all, lambda: self.settings, clock=clock)

@@ -87,7 +87,10 @@ FIRST = (
     (
         "What now",
         (
-            ("mount_target:fss_mount_targets_needed:count", "mount targets for the load at `warning_ratio` of IOPS and bandwidth. Connections do not count"),
+            (
+                "mount_target:fss_mount_targets_needed:count",
+                "mount targets for the load at `warning_ratio` of IOPS and bandwidth. Connections do not count",
+            ),
             ("fss_coverage_expected - fss_coverage_seen", "what is not seen: above 0 the answers have gaps"),
         ),
     ),

@@ -58,9 +58,9 @@ class Recorded:
 Steps = Callable[[TopScreen, Pilot[None]], Awaitable[None]]
 
 
-def play(source: Recorded, steps: Steps) -> None:
+def play(source: Recorded, steps: Steps, **options: str) -> None:
     async def run() -> None:
-        screen = TopScreen(source)
+        screen = TopScreen(source, **options)
         async with screen.run_test(size=(120, 20)) as pilot:
             await until(pilot, lambda: bool(names(screen)))
             await steps(screen, pilot)
@@ -288,6 +288,28 @@ def test_a_source_that_stops_to_answer_is_told_above_its_last_picture() -> None:
         assert names(screen) == ["home", "scratch"]
 
     play(source, steps)
+
+
+def test_a_section_of_the_runbook_is_a_link_to_the_exporter_or_has_the_command_that_writes_the_file() -> None:
+    at, file = "http://host:10949/runbook", "docs/runbook.md"
+    source, writes = Recorded(), f"fss-exporter assets DIR writes {file}"
+    unknown = replace(target("home", 45_500.0), state=StateNow(State.NOT_KNOWN))
+
+    async def linked(screen: TopScreen, _: Pilot[None]) -> None:
+        assert f"{at}#fsscoverageincomplete" in head(screen)
+        assert "assets" not in head(screen)
+
+    async def written(screen: TopScreen, _: Pilot[None]) -> None:
+        assert f"{file}#fsscoverageincomplete" in head(screen)
+        assert writes in head(screen)
+
+    async def without(screen: TopScreen, _: Pilot[None]) -> None:
+        assert "assets" not in head(screen)
+
+    play(source, without)
+    source.targets = (unknown,)
+    play(source, linked, runbook=at)
+    play(source, written)
 
 
 def test_q_ends_and_closes_the_source() -> None:

@@ -29,6 +29,7 @@ from fss_toolbox.top.meanings import help_text
 from fss_toolbox.top.picture import KINDS, PictureSource, ShownTarget, is_silent, shown_target
 from fss_toolbox.top.refresher import Latest, Refresher
 from fss_toolbox.top.top_table import (
+    GREY,
     Cell,
     TopTable,
     ceiling_of_parts,
@@ -210,6 +211,8 @@ class TopScreen(App[None]):
         self._show_lines([*lines, Cell(order, "italic")])
 
     def _show_lines(self, lines: list[Cell]) -> None:
+        if self._runbook == RUNBOOK and any(f"{RUNBOOK}#" in line.text for line in lines):
+            lines = [*lines, Cell(f"fss-exporter assets DIR writes {RUNBOOK}", GREY)]
         linked = [line._replace(text=line.text.replace(f"{RUNBOOK}#", f"{self._runbook}#")) for line in lines]
         self.query_one("#head", Static).update(Text("\n").join(coloured(line) for line in linked))
 

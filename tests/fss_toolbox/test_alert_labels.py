@@ -120,6 +120,19 @@ def test_the_fleet_dashboard_filters_its_mount_targets_and_alerts_by_each_tag() 
     assert text.count("tag_team:regex}|`") == len(alerts)
 
 
+def test_a_tag_with_a_backtick_is_not_offered_because_it_would_end_the_text_of_a_query() -> None:
+    (path,) = (path for path in DASHBOARDS if path.stem == "fleet")
+    by_name = {
+        one["name"]: one for one in json.loads(with_tag_variables(path.read_text(), LABELS))["templating"]["list"]
+    }
+    for label in LABELS:
+        offered = by_name[label]["regex"].strip("/")
+        assert [value for value in ("genomics", HOSTILE, "a`b", "`") if re.search(offered, value)] == [
+            "genomics",
+            HOSTILE,
+        ]
+
+
 # Grafana's own escapes of a value in the format `regex`.
 HOSTILE = """a"b'c$d(e|f)[g].*+?{h}\\i/j"""
 ESCAPED = re.sub(r"[\\^$*+?.()|[\]{}/]", r"\\\g<0>", HOSTILE)

@@ -95,6 +95,7 @@ def _variable(shape: Mapping[str, Any], label: str) -> dict[str, Any]:
         "label": name,
         "description": f"Tag {name} of the mount targets. Alerts about anything without it stay.",
         "query": {**shape["query"], "query": query},
+        "regex": "/^[^`]*$/",  # nothing escapes a backtick in the text of `_matchers`
     }
 
 

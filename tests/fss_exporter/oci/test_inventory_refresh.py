@@ -108,14 +108,19 @@ def test_a_compartment_of_an_odd_form_fails_the_listing_and_costs_only_itself() 
     assert succeeded == [False, True, False, True]
 
 
+class OddRow(FakeCloud):
+    """One listing has a row that cannot be read."""
+
+    odd = "ListMountTargets"
+
+    def resources(self, operation: str, compartment_id: str, availability_domain: str = "") -> Listing:
+        listing = super().resources(operation, compartment_id, availability_domain)
+        return replace(listing, broken=("",)) if operation == self.odd else listing
+
+
 def test_a_mount_target_of_an_odd_form_fails_the_listing_and_its_compartment_is_not_wholly_seen(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    class OddRow(FakeCloud):
-        def resources(self, operation: str, compartment_id: str, availability_domain: str = "") -> Listing:
-            listing = super().resources(operation, compartment_id, availability_domain)
-            return replace(listing, broken=("",)) if operation == "ListMountTargets" else listing
-
     poll = PolledRegion(OddRow([mount_target("a")]))
     for _ in range(3):
         poll.minute(11)
@@ -128,6 +133,16 @@ def test_a_mount_target_of_an_odd_form_fails_the_listing_and_its_compartment_is_
     assert [message for message in caplog.messages if "as documented" in message] == [
         "eu: ListMountTargets in eu-frankfurt-1: 1 rows are not as documented. Their last records stay"
     ]
+
+
+def test_rows_of_an_odd_form_are_told_of_a_service_that_was_not_asked_for() -> None:
+    cloud = OddRow()
+    cloud.odd = "ListLustreFileSystems"
+    selection = InventorySelection(services=("lustre",), optional_services=("lustre",))
+    inventory = InventoryRefresh(cloud, selection, now=Clock(), report=lambda *_: None)
+    inventory.run()
+    assert inventory.snapshot.broken_rows[cloud.odd] == 1
+    assert not inventory.snapshot.succeeded[cloud.odd]
 
 
 @pytest.mark.parametrize("names_the_row", [True, False])

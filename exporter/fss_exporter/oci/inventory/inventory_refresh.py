@@ -274,10 +274,9 @@ class InventoryRefresh:
                 self._round.unreachable_services.add(service)
             self._note_optional(operation, f"{SERVICES[service].title} is not watched", error)
             return Listing(())
-        if listing.records:  # from now on the service is watched, and its failures are failures
+        if listing.records or listing.broken:  # from now on the service is watched, and its failures are failures
             self._round.used.add(key)
-            self._last[key] = self._now(), listing
-            self._note(operation, None)
+            return self._kept(key, listing)
         return listing
 
     def _service_limits(self) -> Mapping[LimitedKind, Mapping[str, float]]:
@@ -357,12 +356,17 @@ class InventoryRefresh:
             if otherwise is None:
                 raise
             return otherwise
+        return self._kept(key, answer)
+
+    def _kept(self, key: _Key, answer: _Answer) -> _Answer:
+        """Note an answer, and return it with the last records of broken rows."""
         if isinstance(answer, Listing):
             self._round.broken_rows[key[0]] += len(answer.broken)
         if isinstance(answer, Listing) and answer.broken:
             self._note_broken_rows(key, len(answer.broken))
-            kept: Any = answer.with_records_of(self._last[key][1]) if key in self._last else answer
-            answer = kept
+            if key in self._last:
+                kept: Any = answer.with_records_of(self._last[key][1])
+                answer = kept
         else:
             self._note(key[0], None)
         self._last[key] = self._now(), answer

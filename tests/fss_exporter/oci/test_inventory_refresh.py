@@ -135,6 +135,17 @@ def test_a_mount_target_of_an_odd_form_fails_the_listing_and_its_compartment_is_
     ]
 
 
+def test_a_row_of_an_odd_form_leaves_the_age_of_the_last_records() -> None:
+    cloud = OddRow([mount_target("a")])
+    poll = PolledRegion(cloud)
+    ages = []
+    for cloud.odd in ("", "ListMountTargets", "ListMountTargets", ""):
+        poll.now += 600.0
+        poll.inventory.run()
+        ages.append(poll.now - (poll.inventory.snapshot.listed_at or 0.0))
+    assert ages == [0.0, 600.0, 1200.0, 0.0]
+
+
 def test_rows_of_an_odd_form_are_told_of_a_service_that_was_not_asked_for() -> None:
     cloud = OddRow()
     cloud.odd = "ListLustreFileSystems"

@@ -359,17 +359,19 @@ class InventoryRefresh:
         return self._kept(key, answer)
 
     def _kept(self, key: _Key, answer: _Answer) -> _Answer:
-        """Note an answer, and return it with the last records of broken rows."""
+        """Note an answer, and return it with the last records of broken rows. They keep the time of the last whole answer."""
+        listed_at = self._now()
         if isinstance(answer, Listing):
             self._round.broken_rows[key[0]] += len(answer.broken)
         if isinstance(answer, Listing) and answer.broken:
             self._note_broken_rows(key, len(answer.broken))
             if key in self._last:
-                kept: Any = answer.with_records_of(self._last[key][1])
+                listed_at, last = self._last[key]
+                kept: Any = answer.with_records_of(last)
                 answer = kept
         else:
             self._note(key[0], None)
-        self._last[key] = self._now(), answer
+        self._last[key] = listed_at, answer
         return answer
 
     def _note_broken_rows(self, key: _Key, rows: int) -> None:

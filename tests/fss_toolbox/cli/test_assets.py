@@ -116,6 +116,18 @@ def test_overwrite_replaces_an_edited_file(tmp_path: Path) -> None:
     assert edited.read_bytes() == shipped()[PurePosixPath("rules/load.yml")]
 
 
+def test_a_link_stays_a_link_and_the_file_that_it_leads_to_is_written(tmp_path: Path) -> None:
+    path, kept = tmp_path / "pack" / "rules" / "load.yml", tmp_path / "kept" / "load.yml"
+    path.parent.mkdir(parents=True)
+    kept.parent.mkdir()
+    kept.write_text("mine")
+    path.symlink_to("../../kept/load.yml")
+    write(tmp_path / "pack", overwrite=True)
+    assert path.is_symlink()
+    assert kept.read_bytes() == shipped()[PurePosixPath("rules/load.yml")]
+    assert [entry.name for entry in kept.parent.iterdir()] == ["load.yml"]
+
+
 def test_files_of_the_user_in_the_same_folder_stay(tmp_path: Path) -> None:
     (tmp_path / "rules").mkdir()
     (tmp_path / "rules" / "own.yml").write_text("mine")

@@ -73,12 +73,13 @@ def check_new_file(flag_name: str, path: Path) -> None:
 
 
 def write_together(files: Mapping[Path, bytes]) -> None:
-    """Write files and their folders, and none of the files where one cannot be written.
+    """Write files and their folders, and none of the files where one cannot be written. A link stays, and its file is written.
 
     Raises:
         UsageError: a folder is not writable, or stands in the place of a file.
         FssError: the disk is full.
     """
+    files = {Path(os.path.realpath(path)): content for path, content in files.items()}
     with ExitStack() as undo:
         new: dict[Path, Path] = {}  # by folder
         for path, content in files.items():

@@ -307,6 +307,17 @@ def test_what_oci_took_is_not_posted_again(refuse: Callable[[list[str]], Any]) -
     assert not took_all[0]
 
 
+def test_streams_that_ended_are_forgotten() -> None:
+    clock = Clock()
+    cloud, poster = Picky(lambda names: refusal(400) if "m7" in names else ()), Poster(clock)
+    failures = FailureLog("eu", logging.getLogger())
+    for number in (9, 1):
+        poster.post(some_points(int(clock.now), number), cloud, failures)
+        clock.now += 3601.0
+    poster.post((), cloud, failures)
+    assert (poster._posted, poster._refused) == ({}, {})
+
+
 @pytest.mark.parametrize("status", [401, 429, 503])
 def test_what_oci_did_not_take_is_posted_again(status: int) -> None:
     verdicts: list[Any] = [refusal(status), ()]

@@ -290,6 +290,16 @@ def test_a_silent_counter_lives_until_its_owner_has_been_gone_for_three_hours() 
     assert added(made) == []
 
 
+def test_a_resource_that_lived_between_two_listings_is_forgotten() -> None:
+    made = store("MountTargetReadThroughput")
+    use(made, Inventory())
+    take(made, GOOD)
+    made.forget(NOON + 179 * MINUTE, 360.0)
+    assert len(made.unlisted) == 1
+    made.forget(NOON + 180 * MINUTE, 360.0)
+    assert made.unlisted == {}
+
+
 def test_what_is_listed_and_left_out_is_not_called_unlisted() -> None:
     made = store("MountTargetReadThroughput")
     use(made, Inventory(not_selected=frozenset({HOME})))

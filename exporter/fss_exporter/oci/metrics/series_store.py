@@ -203,6 +203,7 @@ class SeriesStore:
         furthest = now_minute - FURTHEST_MINUTES * MINUTE
         self._in_view = {key: last for key, last in self._in_view.items() if last >= furthest}
         self._out_of_view = {key: until for key, until in self._out_of_view.items() if until >= furthest}
+        self.unlisted = {key: minute for key, minute in self.unlisted.items() if minute >= furthest}
         self._tallies.forget(self._tallies.keys() - self._counters.keys(), now_minute)
 
     def _read(self, stream: Stream, now_minute: int) -> tuple[Points, list[str]]:

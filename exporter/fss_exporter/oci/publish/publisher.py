@@ -36,13 +36,16 @@ class Poster:
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
+        # By stream, the end of the newest minute that was posted, and of the newest for which OCI has refused a call.
         self._posted: dict[tuple[str, str], int] = {}
-        self._refused: set[tuple[str, str]] = set()  # streams for which OCI has refused a call
+        self._refused: dict[tuple[str, str], int] = {}
         self._halvings = 0  # that may still be made
 
     def post(self, points: Iterable[PublishedPoint], client: CloudClient, failures: FailureLog) -> bool:
         """Post the new points. Return whether OCI took all. A refused point stays new, so a caller may give it again."""
         oldest = self._now() - _OLDEST_SECONDS
+        self._posted = {key: minute for key, minute in self._posted.items() if minute >= oldest}
+        self._refused = {key: minute for key, minute in self._refused.items() if minute >= oldest}
         fresh = [point for point in points if point.minute >= oldest and point.minute > self._posted.get(point.key, 0)]
         self._halvings = _MOST_HALVINGS
         took_all = True
@@ -66,13 +69,14 @@ class Poster:
                 middle = len(part) // 2
                 halves = [self._post(half, client, failures) for half in (part[:middle], part[middle:])]
                 return all(halves)
-            self._refused |= {point.key for point in part}
+            self._refused |= {point.key: point.minute for point in part}
             failures.report("PostMetricData", _named(error, part))
             return False
         bad = {refusal.place for refusal in refused}
         taken = [point for place, point in enumerate(part) if place not in bad]
         self._note_posted(taken)
-        self._refused -= {point.key for point in taken}
+        for point in taken:
+            self._refused.pop(point.key, None)
         if not refused:
             failures.report("PostMetricData", None)
             return True

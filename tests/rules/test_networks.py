@@ -167,3 +167,26 @@ def test_a_host_with_two_agents_has_an_alert_once_whichever_of_them_tells_of_it(
     expected = {f'count(ALERTS{{alertname="FssClient{name}",alertstate="firing"}})': 1.0 for name in alerts}
 
     holds(tmp_path, [{"series": name, "values": values} for name, values in series.items()], expected)
+
+
+@pytest.mark.parametrize(("alert", "page"), [("FssRegionDown", "down"), ("FssRegionDegraded", "slow")])
+@pytest.mark.parametrize(
+    ("subjects", "pages"),
+    [
+        ([("", network, address) for network in ("eu", "us") for address in ("10.0.0.1", "10.0.0.2")], 1),
+        ([("mt-1", "eu", f"10.0.0.{number}") for number in range(3)], 0),
+        ([("mt-1", "eu", "10.0.0.1"), ("mt-1", "", ""), ("mt-2", "eu", "10.0.0.2")], 0),
+    ],
+    ids=["two networks", "addresses of one", "with and without a place"],
+)
+def test_a_page_of_a_region_counts_servers_of_two_networks_apart_and_each_mount_target_once(
+    subjects: list[tuple[str, str, str]], pages: int, alert: str, page: str, tmp_path: Path
+) -> None:
+    series = [
+        {
+            "series": f'slo:fss_page:max{{mount_target_id="{target}",network="{network}",address="{address}",page="{page}"}}',
+            "values": "1x20",
+        }
+        for target, network, address in subjects
+    ]
+    holds(tmp_path, series, {f'count(ALERTS{{alertname="{alert}"}})': pages}, "service_level.yml")

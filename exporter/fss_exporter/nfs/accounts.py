@@ -176,17 +176,17 @@ class Accounts:
         self.states.begin_anew()
 
     def _end_tick(self, reading: Reading, at: float) -> None:
+        waits = self.unanswered.waits()
+        has_waits = any(wait != NO_WAIT for wait in waits.values())
         # Nobody knows whether requests wait on a mount whose record cannot be read.
         unread = {life.key.address: Wait(None) for life in self._lives.values() if life.at < at}
-        waits = unread | self.unanswered.waits()
-        has_waits = any(wait != NO_WAIT for wait in waits.values())
         started, slowed_s = reading.calls_of_its_mounts, reading.search_slowed_s or 0.0
         # A wait is judged with the work of the span so far.
-        if has_waits or self.states.ends_span(at) or self.unaccounted.ends_window(started, at, slowed_s):
+        if has_waits or unread or self.states.ends_span(at) or self.unaccounted.ends_window(started, at, slowed_s):
             self.settle()
         self.unaccounted.end_tick(started, at, search_slowed_s=slowed_s, has_waits=has_waits)
         mounted = [life.superblock for life in self._lives.values()]
-        self.states.end_tick(waits, mounted, self.addresses, self.peaks, at)
+        self.states.end_tick(unread | waits, mounted, self.addresses, self.peaks, at)
 
     def _life(self, superblock: Superblock, at: float) -> Life:
         """Return the life that a reading belongs to."""

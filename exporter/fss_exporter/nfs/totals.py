@@ -154,7 +154,7 @@ class Peaks:
         self._ticks: dict[str, deque[tuple[float, float]]] = {}
 
     def add(self, iops: Mapping[str, float], at: float) -> None:
-        """Note the IOPS of one tick by address. `at` is monotonic seconds. A missing address has no mount any more, and keeps its ticks."""
+        """Note the IOPS of one tick by address. `at` is monotonic seconds. A missing address has no mount that can be read, and keeps its ticks."""
         for address, value in iops.items():
             self._ticks.setdefault(address, deque()).append((at, value))
         for ticks in self._ticks.values():

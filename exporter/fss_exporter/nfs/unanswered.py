@@ -62,9 +62,11 @@ class Unanswered:
         self._silences: dict[tuple[str, str], _Silence] = {}
         self._last_at = 0.0  # time of the last reading
         self._at = 0.0  # time of this one
+        self._has_paused = False  # whether no reading was taken for a while before this one
 
     def begin_anew(self) -> None:
         """Note a pause without readings: a wait that shows after it can be of any second of the pause."""
+        self._has_paused = True
         self._silences = {
             server: silence if silence.since is not None else replace(silence, is_first=True)
             for server, silence in self._silences.items()
@@ -79,6 +81,7 @@ class Unanswered:
             if any(line.receives is not None for line in record.transports):
                 servers[superblock.key.address, record.options.get("vers", "")][superblock.number] = record
         self._silences = {server: self._silence(server, records) for server, records in servers.items()}
+        self._has_paused = False
 
     def waits(self) -> dict[str, Wait]:
         """Return the wait of each address, in whole seconds."""
@@ -112,7 +115,7 @@ class Unanswered:
         first = next(iter(silence.records))
         before, now = _connections(silence.records[first]), _connections(records[first])
         if now.receives != before.receives:
-            return _Silence(records)
+            return self._first_look(records) if self._has_paused else _Silence(records)
         return self._without_reply(
             silence, records, now.sends - before.sends, has_connected=now.connects > before.connects
         )

@@ -220,12 +220,29 @@ def test_ticks_of_a_busy_host_that_come_late_are_watched() -> None:
     assert seconds["fine"] == 600.0
 
 
-def test_a_request_after_an_hour_that_nobody_watched_does_not_wait_since_its_start() -> None:
-    def sent(second: int) -> str:
-        return mountstats({}, age=1000 + second, xprt=(f"tcp 800 1 1 0 3 {1 + (second >= 3620)} 1 0 0 0 2 0 0",))
+def after_an_hour(end: int, replies: int) -> Accounts:
+    """A request is sent in an hour that nobody watched, after some replies, and another one 20 seconds after the hour."""
 
+    def sent(second: int) -> str:
+        sends, receives = (1, 1) if second < 3620 else (replies + 1 + (second >= 3640), replies)
+        return mountstats({}, age=1000 + second, xprt=(f"tcp 800 1 1 0 3 {sends} {receives} 0 0 0 2 0 0",))
+
+    return looked([*range(21), *range(3620, end + 1)], sent)
+
+
+def test_a_request_in_an_hour_that_nobody_watched_waits_for_as_long_as_it_was_seen() -> None:
     for end, wait in ((3620, NO_WAIT), (3630, Wait(10, may_be_longer=True))):
-        assert looked([*range(21), *range(3620, end + 1)], sent).unanswered.waits()[ADDRESS] == wait
+        assert after_an_hour(end, replies=1).unanswered.waits()[ADDRESS] == wait
+
+
+def test_after_replies_in_an_hour_that_nobody_watched_a_wait_is_not_known_until_a_sign() -> None:
+    for end, wait in ((3630, Wait(None)), (3650, Wait(10, may_be_longer=True))):
+        assert after_an_hour(end, replies=500).unanswered.waits()[ADDRESS] == wait
+    assert after_an_hour(3630, replies=500).addresses[ADDRESS].seconds["unknown"] == 10.0
+
+
+def test_a_hang_goes_on_through_a_time_that_nobody_watched() -> None:
+    assert looked([*range(21), *range(3620, 3625)], hanging).unanswered.waits()[ADDRESS] == Wait(3623)
 
 
 def test_a_mount_whose_counters_cannot_be_read_is_unknown_and_not_idle() -> None:

@@ -133,3 +133,15 @@ def test_calls_of_a_mount_are_accounted_for_without_null_and_those_of_nfsv4_are_
         result.apply(seen, float(second))
 
     assert 120 * (WINDOW_SECONDS - 2) <= (result.unaccounted.total or 0) <= 120 * (WINDOW_SECONDS + 1)
+
+
+def test_calls_of_a_mount_whose_counters_cannot_be_read_are_told_as_missing() -> None:
+    result = accounts()
+    for second in range(2 * LATEST_SECONDS):
+        records = (mountstats({"READ": 60 * second}),) if second < 2 else ()
+        seen = reading(*records)._replace(is_of_host=True, started_calls=(60 * second,))
+        result.apply(seen, float(second))
+
+    assert result.unaccounted.total
+    called, accounted = result.unaccounted.coverage() or (0, 0)
+    assert accounted < called

@@ -222,6 +222,13 @@ def _protection_gone(before: WebConfiguration, after: WebConfiguration) -> Itera
         if protections.get(key) and key not in mentioned:
             section = "tls_server_config." if key.startswith("client_") else ""
             yield f"{section}{key} is gone, and the old one stays. Write `{key}: {nothing}` to take it away"
+    had, has = before.tls_server_config, after.tls_server_config
+    is_wider = had.has_client_ca and not has.has_client_ca and has.client_auth_type != "NoClientCert"
+    if is_wider and mentioned.isdisjoint({"client_ca", "client_ca_file"}):
+        yield (
+            "tls_server_config.client_ca_file is gone, and the old one stays. Write `client_ca_file: ''` to let in who any CA of this "
+            "host has signed"
+        )
 
 
 def load(path: Path, before: WebConfiguration | None = None) -> WebConfiguration:

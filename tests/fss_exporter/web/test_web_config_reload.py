@@ -220,6 +220,11 @@ def test_the_loop_that_watches_the_file_says_whether_it_is_right(tmp_path: Path)
             "tls_server_config.client_auth_type",
         ),
         (
+            "tls_server_config: {%s, client_auth_type: RequireAndVerifyClientCert, client_ca_file: ca.crt}",
+            "tls_server_config: {%s, client_auth_type: RequireAndVerifyClientCert}",
+            "tls_server_config.client_ca_file",
+        ),
+        (
             "tls_server_config: {%s, client_auth_type: RequireAndVerifyClientCert, client_ca_file: ca.crt, client_allowed_sans: [a]}",
             "tls_server_config: {%s, client_auth_type: RequireAndVerifyClientCert, client_ca_file: ca.crt}",
             "tls_server_config.client_allowed_sans",
@@ -240,6 +245,22 @@ def test_protection_that_a_file_does_not_mention_any_more_stays(
     with pytest.raises(ConfigError, match=f"{gone} is gone"):
         web_config.reload()
     assert web_config._in_force is in_force
+
+
+@pytest.mark.parametrize("rest", ["client_auth_type: NoClientCert", "client_auth_type: %s, client_ca_file: ''"])
+def test_a_file_can_say_that_the_client_ca_goes(tmp_path: Path, rest: str) -> None:
+    Authority(tmp_path).sign("server")
+    kind = "RequireAndVerifyClientCert"
+    pair = "cert_file: server.crt, key_file: server.key"
+    path = write(
+        tmp_path / "web.yml", f"tls_server_config: {{{pair}, client_auth_type: {kind}, client_ca_file: ca.crt}}"
+    )
+    web_config = WebConfigReload(path)
+
+    write(path, f"tls_server_config: {{{pair}, {rest.replace('%s', kind)}}}")
+    web_config.reload()()
+
+    assert not web_config._in_force.configuration.tls_server_config.has_client_ca
 
 
 def test_a_prefix_of_a_file_that_protects_is_never_less_protection(tmp_path: Path) -> None:

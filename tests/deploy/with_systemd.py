@@ -291,6 +291,7 @@ class TestRole:
         wrong = role.play(package=str(package), config=COST, web_config="tls_server_config: {cert_file: none.crt}\n")
         assert wrong.counts["failed"] == 1
         assert "key_file (or key) is missing" in wrong.output
+        assert (host.root / "etc/fss-exporter/web.yml").read_text() == USER
         assert "fss_cost_model_info{" in host.page(URL, "--user", "me:secret")
 
         host.run("systemctl", "disable", "--now", f"{AGENT}.service", f"{AGENT}.socket")

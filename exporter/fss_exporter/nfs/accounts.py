@@ -81,7 +81,7 @@ class Accounts:
         most_mounts: most totals of unmounted mounts, beside those that are mounted. Above the number the oldest go first.
         overrides: measured costs in place of the white paper's table.
         states: judge of the time of each address.
-        longest_pause_s: seconds without a reading that still count as watched.
+        longest_pause_s: seconds without a reading, beside the interval, that still count as watched.
     """
 
     def __init__(
@@ -130,10 +130,10 @@ class Accounts:
         self.addresses.update(addresses)
         self._wire = wire
 
-    def apply(self, reading: Reading, at: float, until: float | None = None, slowed_s: float = 0.0) -> None:
+    def apply(self, reading: Reading, at: float, until: float | None = None, interval_s: float = 0.0) -> None:
         """Add the growth since the last reading. The reading began `at` and ended `until`, seconds of a monotonic clock.
 
-        `slowed_s` are seconds by which readings come later than asked, because the host has very many mounts. They are no pause.
+        `interval_s` are seconds to the next reading, which are no pause. They can be many, on a host with very many mounts.
 
         Peaks use the time from the last start to this end, because a slow reading contains more than the time since the last
         start.
@@ -158,7 +158,7 @@ class Accounts:
             self._settle(self._lives.pop(gone))
         self._drop_unmounted(at)
         self.peaks.add(self._iops(costs, seconds, tick_costs.lock_io_operations), at)
-        if self.last_at is not None and at - self.last_at > self._longest_pause_s + slowed_s:
+        if self.last_at is not None and at - self.last_at > self._longest_pause_s + interval_s:
             self._begin_anew()
         self.unanswered.add(reading, at)
         self._end_tick(reading, at)

@@ -152,7 +152,7 @@ class Ticker:
     def _account(self) -> None:
         while self._waiting:
             reading, began, ended = self._waiting.popleft()
-            self._accounts.apply(reading, began, until=ended, slowed_s=self._pace.slowed_s)
+            self._accounts.apply(reading, began, until=ended, interval_s=self.wanted_interval_s)
 
     @property
     def wanted_interval_s(self) -> float:

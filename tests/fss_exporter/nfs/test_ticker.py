@@ -134,17 +134,20 @@ def test_dear_ticks_make_the_ticks_fewer_instead_of_taking_more_of_the_host() ->
     assert ticker.wanted_interval_s == 1.0
 
 
-def test_a_host_with_so_many_mounts_that_its_ticks_are_a_minute_apart_is_judged() -> None:
+@pytest.mark.parametrize(
+    ("asked_s", "cpu_s"), [(1.0, 60 * LARGEST_CPU_SHARE), (60.0, 0.0)], ids=["many mounts", "asked"]
+)
+def test_a_host_whose_ticks_are_a_minute_apart_is_judged(asked_s: float, cpu_s: float) -> None:
     now = [0.0]
-    cpu = iter([moment for number in range(20) for moment in (number * 100.0, number * 100.0 + 60 * LARGEST_CPU_SHARE)])
+    cpu = iter([moment for number in range(20) for moment in (number * 100.0, number * 100.0 + cpu_s)])
     last, mounts = parse_mountstats(mountstats({})), parse_mountinfo(mountinfo())
-    ticker = Ticker(lambda: join(last, mounts), 1.0, lambda: now[0], cpu_clock=lambda: next(cpu))
+    ticker = Ticker(lambda: join(last, mounts), asked_s, lambda: now[0], cpu_clock=lambda: next(cpu))
     while now[0] < 600:
         ticker.tick()
         now[0] += ticker.wanted_interval_s
 
     (address,) = ticker.accounts.addresses.values()
-    assert sum(address.seconds.values()) == pytest.approx(now[0] - 60)
+    assert sum(address.seconds.values()) == pytest.approx(now[0] - ticker.wanted_interval_s)
 
 
 def test_the_first_ticks_of_a_large_host_do_not_set_the_pause_to_the_next() -> None:

@@ -6,7 +6,6 @@ import subprocess
 from pathlib import Path
 
 import yaml
-
 from tests.fss_exporter.web.certificates import Authority
 from tests.processes import require
 

@@ -144,6 +144,20 @@ class TestTexts:
             texts += [alarm.body["notificationTitle"], alarm.body["alarmSummary"]]
             assert {name for text in texts for name in re.findall(r"\{\{dimensions\.(\w+)\}\}", text)} <= kept, alarm
 
+    def test_say_which_of_five_minutes_are_compared_with_a_ceiling(self) -> None:
+        words = {"max": "the highest minute of the last five", "mean": "on the mean of five minutes"}
+        for alarm in PACK:
+            query = mql.parse(alarm.body["query"])
+            if "ceiling" in alarm.body["body"] and isinstance(query, mql.Comparison):
+                (of_metric,) = mql.queries(query)
+                statistic = of_metric.stages[0].statistic.name
+                assert statistic not in words or words[statistic] in alarm.body["body"], alarm
+
+    def test_of_published_successes_say_which_minutes_count(self) -> None:
+        of_successes = next(alarm for alarm in PACK if alarm.key == "published-failing")
+        for _, rule in of_successes.rules():
+            assert "one request a second or more, or with three requests of which none succeeds" in rule["body"]
+
     def test_leave_no_brace_unclosed_and_fit_a_title(self) -> None:
         for alarm in PACK:
             placeholder = r"\{\{(dimensions\.\w+|severity|metricValues)\}\}"

@@ -84,9 +84,10 @@ class ServeFlags(WebFlags, NfsFlags, CompartmentFlags):
         """Refuse wrong flags with a UsageError before anything runs."""
         path = self.telemetry_path
         is_sent_as_written = path.isascii() and path.isprintable() and not set(path) & set('?#%" ')
-        if not path.startswith("/") or path == "/" or path.startswith("/-/") or not is_sent_as_written:
+        is_taken = path in {"/", "/runbook"} or path.startswith(("/-/", "//"))
+        if not path.startswith("/") or is_taken or not is_sent_as_written:
             raise UsageError(
-                f"--web.telemetry-path={path}: give a path like /metrics, other than / and what begins with /-/"
+                f"--web.telemetry-path={path}: give a path like /metrics, other than / and /runbook and what begins with /-/ or //"
             )
         if not (self.collect_nfs or self.collect_oci):
             raise UsageError("nothing to collect: leave out --no-collector.nfs or give --collector.oci")

@@ -60,6 +60,8 @@ WRONG: list[tuple[list[str], str]] = [
     (["--web.telemetry-path=/"], "--web.telemetry-path=/: give a path like /metrics"),
     (["--web.telemetry-path=/métriques"], "--web.telemetry-path=/métriques: give a path like /metrics"),
     (["--web.telemetry-path=/-/ready"], "--web.telemetry-path=/-/ready: give a path like /metrics"),
+    (["--web.telemetry-path=/runbook"], "--web.telemetry-path=/runbook: give a path like /metrics"),
+    (["--web.telemetry-path=//metrics"], "--web.telemetry-path=//metrics: give a path like /metrics"),
     (["--web.config.file=/nowhere.yml"], "'--web.config.file': File '/nowhere.yml' does not exist"),
     (["--config.file=/nowhere.yml"], "'--config.file': File '/nowhere.yml' does not exist"),
     (["--path.procfs=/nowhere"], "--path.procfs=/nowhere: not a directory"),

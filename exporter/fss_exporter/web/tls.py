@@ -121,8 +121,10 @@ def _pem(source: str, server: TlsServer, name: str) -> Iterator[str]:
             read_regular(path)
         yield path
         return
+    with mistake(source, f"tls_server_config.{name}: cannot be used"):
+        content = str(getattr(server, name)).encode()
     with os.fdopen(os.memfd_create("pem"), "wb", buffering=0) as file:
-        file.write(str(getattr(server, name)).encode())
+        file.write(content)
         yield f"/proc/self/fd/{file.fileno()}"
 
 

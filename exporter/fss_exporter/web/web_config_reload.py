@@ -175,7 +175,7 @@ def _state(path: Path) -> _State:
     """Return a value that changes with content, owner and mode of the file. A link to another place counts as a change."""
     try:
         status = path.stat()
-    except OSError:
+    except (OSError, ValueError):  # a ValueError is about the name
         return None
     return status.st_ino, status.st_ctime_ns, status.st_size
 

@@ -302,6 +302,17 @@ def test_a_key_that_belongs_to_another_certificate_is_reported(tmp_path: Path, a
         WebConfigReload(configured(tmp_path, mixed))
 
 
+@pytest.mark.parametrize(
+    "setting", ['cert_file: "a\\0b", key_file: k', 'cert_file: "\\ud800", key_file: k', 'cert: "\\ud800", key: k']
+)
+def test_a_character_that_no_file_has_is_a_mistake_like_others(tmp_path: Path, setting: str) -> None:
+    path = tmp_path / "web.yml"
+    path.write_text(f"tls_server_config: {{{setting}}}\n")
+
+    with pytest.raises(ConfigError, match=r"tls_server_config\.cert"):
+        WebConfigReload(path)
+
+
 @pytest.mark.parametrize("content", [None, "", "rubbish"])
 def test_an_unusable_client_ca_is_reported(tmp_path: Path, authority: Authority, content: str | None) -> None:
     ca = tmp_path / "client-ca.crt"

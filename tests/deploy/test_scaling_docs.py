@@ -9,6 +9,8 @@ import yaml
 from tests.processes import exporter, get, wait_for
 from tools.generate import call_budget, series_lists
 
+from fss_exporter.cli.serve import serve
+from fss_exporter.oci.publish.published_metrics import POLLER_METRICS, STATE
 from fss_exporter.settings import load
 from fss_toolbox.cli.assets import write
 from fss_toolbox.demo.recorded_clients import ClientMount, Clients
@@ -73,6 +75,19 @@ def test_two_pollers_together_stay_within_the_tenancys_budget() -> None:
 
 def test_the_calls_of_the_page_are_those_of_the_metric_table() -> None:
     assert call_budget.with_calls(SCALING) == SCALING, "run: make generated"
+
+
+def test_every_text_counts_the_posted_points_of_a_mount_target_alike() -> None:
+    a_minute = len({*POLLER_METRICS, STATE})
+    a_month = a_minute * 60 * 24 * 30
+    example = re.sub(r"\n +# ", " ", (ROOT / "deploy/fss-exporter.example.yml").read_text())
+    told = f"about {round(a_month, -5):,}"
+    (publish,) = (option for option in serve.params if option.name == "publish")
+
+    assert f"at most {a_minute} points a minute" in (ROOT / "mql/README.md").read_text()
+    assert f"at most {a_minute} points a minute for each mount target, {told} a month" in example
+    assert f"{told} points a month for each mount target" in str(publish.to_info_dict()["help"])
+    assert f"{a_month / 1e6:.2f} million posted" in SCALING
 
 
 def test_ten_thousand_mount_targets_fit_into_the_calls_of_a_tenancy_with_the_intervals_of_the_page(

@@ -49,7 +49,7 @@ class ServeFlags(WebFlags, NfsFlags, CompartmentFlags):
     standby: bool = switch("--oci.standby", "Poll only while no other poller with the same oci.ledger_directory polls.")
     publish: bool = switch(
         "--oci.publish",
-        "Post custom metrics to OCI Monitoring. A poller posts utilization, latency, success and state, up to 300,000 points a month"
+        "Post custom metrics to OCI Monitoring. A poller posts utilization, latency, success and state, about 300,000 points a month"
         " for each mount target. An agent posts its waiting requests.",
     )
     # settings without a flag, on top of the configuration file, by dotted place

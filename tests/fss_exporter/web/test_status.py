@@ -532,11 +532,16 @@ def test_a_failing_collector_is_the_first_thing_on_the_page_with_its_last_succes
     main = html[html.index("<main") :]
     assert main.index("(last success 5 min ago)") < main.index("1 not known")
     assert "The NFS counters of this host cannot be read" in html
-    assert "no NFS mounts" not in html
+    assert "No NFS mount is read" not in html
 
 
-def test_a_healthy_host_without_mounts_says_that() -> None:
-    assert "This host has no NFS mounts" in render(page_of(("fss_collector_success", {"collector": "nfs"}, 1.0)))
+def test_a_healthy_page_without_mounts_does_not_say_that_the_host_has_none() -> None:
+    html = render(page_of(("fss_collector_success", {"collector": "nfs"}, 1.0)))
+
+    assert (
+        "No NFS mount is read: this host has none, or <code>--nfs.mounts-include</code> or <code>--nfs.mounts-exclude</code>"
+        in html
+    )
 
 
 def test_an_address_of_another_service_is_judged_by_its_own_ceiling_or_by_none() -> None:
@@ -621,9 +626,9 @@ def test_a_first_round_that_runs_is_starting_and_no_failure() -> None:
         (
             starting,
             ("starting: its first round runs", "are read for the first time"),
-            ("may be missing or old", "has no NFS mounts"),
+            ("may be missing or old", "No NFS mount is read"),
         ),
-        (failed, ("may be missing or old", "cannot be read"), ("starting", "has no NFS mounts")),
+        (failed, ("may be missing or old", "cannot be read"), ("starting", "No NFS mount is read")),
     ):
         text = render(page_of(row))
         assert all(words in text for words in says)

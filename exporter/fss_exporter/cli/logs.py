@@ -84,6 +84,7 @@ class _NeverWaits(logging.StreamHandler[TextIO]):
     """
 
     _dropped = 0
+    _end_of_cut = ""  # what ends a line that was cut
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
@@ -95,13 +96,15 @@ class _NeverWaits(logging.StreamHandler[TextIO]):
             self.handleError(record)
 
     def _write(self, record: logging.LogRecord) -> None:
-        line = self.format(record) + self.terminator
+        line = self._end_of_cut + self.format(record) + self.terminator
         for start in range(0, len(line), select.PIPE_BUF):
             if not _is_writable(self.stream):
                 self._dropped += 1
                 return
-            self.stream.write(line[start : start + select.PIPE_BUF])
+            piece = line[start : start + select.PIPE_BUF]
+            self.stream.write(piece)
             self.flush()
+            self._end_of_cut = "" if piece.endswith(self.terminator) else self.terminator
 
 
 def _about_dropped(lines: int) -> logging.LogRecord:

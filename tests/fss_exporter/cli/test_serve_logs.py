@@ -78,6 +78,19 @@ def test_a_full_pipe_behind_the_log_holds_up_no_thread_and_the_log_counts_what_i
         assert line.endswith(b"msg=" + b"y" * 10_000)
 
 
+def test_a_line_that_was_cut_ends_before_the_next_begins() -> None:
+    reading, writing = os.pipe()
+    with logging_put_back(), os.fdopen(writing, "w") as stream, os.fdopen(reading, "rb") as reader:
+        logs.configure("info", "json", stream)
+        logging.getLogger("fss_exporter.nfs").error("x" * (1 << 20))
+        cut = reader.read1(1 << 21)
+        logging.getLogger("fss_exporter.nfs").error("y")
+
+        _, said, line = (cut + reader.read1(1 << 20)).splitlines()
+        assert "1 line(s) of log were dropped or cut" in json.loads(said)["msg"]
+        assert json.loads(line)["msg"] == "y"
+
+
 @pytest.mark.parametrize("form", logs.FORMATS)
 def test_a_stack_trace_is_one_line_too(stream: StringIO, form: str) -> None:
     logs.configure("info", form, stream)

@@ -45,7 +45,9 @@ NEAR = 10  # mount targets near their ceiling, where clients are slow
 ANSWER_LIMIT_S = 300  # a prometheus that evaluates 10,000 clients is slow to answer on a machine with other work
 ROUND_S = 3  # between two evaluations of all groups together
 
-QUIET = re.compile("[^{]*(ratio|errors|retransmissions|unanswered)")  # 0 on a fleet that is well: no alert fires
+QUIET = re.compile(
+    "[^{]*(ratio|errors|retransmissions|delayed|unanswered)"
+)  # 0 on a fleet that is well: no alert fires
 
 
 class Growing(NamedTuple):

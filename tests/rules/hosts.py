@@ -169,6 +169,7 @@ class HostSettings:
         services: of the mounts.
         latency_objectives: stated seconds by class.
         p99_objectives: the same for 99 of 100 requests. With any the agent reads how long each request takes.
+        mount_options: behind the ordinary ones, such as `,xprtsec=tls`.
     """
 
     is_node_exporter: bool = False
@@ -177,6 +178,7 @@ class HostSettings:
     services: Services = BY_NAME
     latency_objectives: Mapping[str, float] = field(default_factory=dict)
     p99_objectives: Mapping[str, float] = field(default_factory=dict)
+    mount_options: str = ""
 
 
 ALL_DEFAULTS = HostSettings()
@@ -207,7 +209,7 @@ class Host:
         self._targets = [f'instance="host-{number}:{port}",job="{job}"' for number in numbers]
         self.targets = self._targets
         gives_up = any(isinstance(fault, faults.GiveUp) and fault.hits_host(numbers[0]) for fault in of_incident)
-        options = OPTIONS.replace("hard", "soft") if gives_up else OPTIONS
+        options = (OPTIONS.replace("hard", "soft") if gives_up else OPTIONS) + settings.mount_options
         self.mounts = {target: KernelMount(f"10.96.{target >> 8}.{target & 255}", options=options) for target in mounts}
         self._number, self._settings, self._faults, self._clock = numbers[0], settings, of_incident, clock
         self._root = Path(undo.enter_context(tempfile.TemporaryDirectory(dir=IN_MEMORY)))
@@ -323,6 +325,7 @@ def _mountinfo(mounts: Mapping[int, KernelMount]) -> str:
             device=f"{mount.address}:{mount.export}",
             mount_point=mount.mount_point,
             address=mount.address,
+            options=mount.options,
         )
         for target, mount in mounts.items()
     )

@@ -304,11 +304,18 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
             page(
                 "FssMountTargetFailing",
                 6,
-                " of all requests failed. The server answered ",
-                " of the failed requests with JUKEBOX, which means try again later: reduce its load, or open a support request.",
+                "It answered JUKEBOX, which means try again later, to 100% of the clients that asked.",
+                " of all requests failed.",
+                ". Reduce its load, or open a support request.",
                 told=10,
             ),
         ),
+    ),
+    Incident(
+        "one client of ten is told to try again later",
+        Site(),
+        (Failing(0, 40, hosts=1, side="clients", asks_to_wait=True),),
+        (ticket("FssClientErrors", 20, "The server answered JUKEBOX, which means try again later: reduce its load"),),
     ),
     Incident("requests fail for two minutes", Site(before=180), (Failing(0, 2),)),
     Incident(
@@ -396,6 +403,12 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
                 "of the read requests of client host-0:10949 to 10.96.0.0 (/mnt/10.96.0.0) took",
             ),
         ),
+    ),
+    Incident(
+        "2 % of the READs of all clients take 200 ms longer",
+        Site(host_settings=P99),
+        (Work(-30, times=5), LateReads(0)),
+        (page("FssMountTargetSlow", 10, "Its read requests were slow for 100% of the clients that asked."),),
     ),
     Incident("2 % of the READs take 200 ms longer, and no p99 objective is stated", Site(), (LateReads(),)),
     Incident("0.5 % of the READs take 200 ms longer", Site(host_settings=P99), (LateReads(share=0.005),)),
@@ -726,7 +739,23 @@ LOAD_AND_CEILINGS = (
         "95 % of the connections",
         Site(),
         (Published(metric="MountTargetConnections", value=95_000),),
-        (ticket("FssMountTargetConnectionsHigh", 15),),
+        (ticket("FssMountTargetConnectionsHigh", 15, f"{FIRST} used 95% of its ceiling of connections."),),
+    ),
+    Incident(
+        "nine hosts have encrypted mounts, where ten connections are the ceiling",
+        Site(
+            hosts=9,
+            host_settings=HostSettings(mount_options=",xprtsec=tls"),
+            settings={"limits": {"mount_targets": {"mt-00000": {"encrypted_connections": 10}}}},
+        ),
+        (Down(-30, 0, first=4, is_listed=False),),
+        (
+            ticket(
+                "FssMountTargetConnectionsHigh",
+                15,
+                f"{FIRST} used at least 90% of its ceiling of encrypted connections, because OCI counts none",
+            ),
+        ),
     ),
     Incident(
         "all load of a file system is on one of two mount targets",
@@ -744,7 +773,20 @@ LOAD_AND_CEILINGS = (
         "a full mount target, and the tenancy may have no further one",
         Site(minutes=90),
         (ServiceLimit(-30), Work(times=9.6, side="oci")),
-        (ticket("FssMountTargetIopsHigh", 16), ticket("FssMountTargetLimitReached", 80)),
+        (
+            ticket("FssMountTargetIopsHigh", 16),
+            ticket("FssMountTargetLimitReached", 80, "and a mount target there came near a ceiling"),
+        ),
+    ),
+    Incident(
+        "a full mount target, and another availability domain may have no further one",
+        Site(mount_targets=2, minutes=90),
+        (
+            ServiceLimit(-30),
+            Listed(-30, field="availabilityDomain", value="Uocm:EU-FRANKFURT-1-AD-9"),
+            Work(times=9.6, side="oci", targets=(0,)),
+        ),
+        (ticket("FssMountTargetIopsHigh", 16),),
     ),
     Incident(
         "the tenancy may have no further file system",

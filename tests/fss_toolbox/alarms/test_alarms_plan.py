@@ -280,6 +280,14 @@ class TestShowing:
         (step,) = alarm_plan.read_saved("plan.json", kept.encode()).plan.changes
         assert [change.old for change in step.changes] == ["half ?"]
 
+    def test_a_plan_edited_by_hand_is_shown_and_compared(self) -> None:
+        body = {**self.alarms[0].body, "overrides": None}
+        body["freeformTags"] = {**body["freeformTags"], pack.KEY_TAG: ["of", "its", "own"]}
+        kept = alarm_plan.saved_json(SavedPlan(1, "r", "c", "fss", plan([pack.Alarm("x", body)], [], {})))
+        read = alarm_plan.read_saved("plan.json", kept.encode())
+        alarm_plan.check_current(read, stored(self.alarms), {})
+        assert list(show.plan_lines(read.plan))[-1].startswith("Plan: 1 to create")
+
     def test_control_characters_of_edited_alarms_do_not_reach_the_terminal(self) -> None:
         hostile = edited(stored(self.alarms[:1])[0], displayName="\x1b[2J\nevil", body="a\nb\x07")
         lines = [*show.plan_lines(plan(self.alarms[:1], [hostile], {})), *show.plan_lines(removal([hostile]))]

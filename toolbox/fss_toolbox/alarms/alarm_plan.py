@@ -284,7 +284,7 @@ def check_current(saved: SavedPlan, owned: Sequence[Existing], foreign: Mapping[
     etags = {existing.ocid: existing.etag for existing in owned}
     present = {str(existing.body["freeformTags"][KEY_TAG]) for existing in owned}
     for step in saved.plan.of("create"):
-        if step.body["freeformTags"][KEY_TAG] in present or step.name in foreign:
+        if str(step.body["freeformTags"][KEY_TAG]) in present or step.name in foreign:
             raise UsageError(f"{step.name} was created after this plan was made. Plan again")
     for step in saved.plan.of("update", "delete", "unchanged"):
         if etags.get(step.ocid) != step.etag:

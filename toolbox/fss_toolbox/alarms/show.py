@@ -73,7 +73,7 @@ def _what(step: Step) -> str:
 
 def _effects(step: Step) -> Iterator[str]:
     """Yield what an alarm that is not there yet will do: severity, time and query of each rule."""
-    for rule in (*step.body.get("overrides", ()), step.body):
+    for rule in (*(step.body.get("overrides") or ()), step.body):
         severity, pending, query = (_short(rule.get(name)) for name in ("severity", "pendingDuration", "query"))
         yield f"{severity} after {pending}: {_shortened_query(query)}"
 

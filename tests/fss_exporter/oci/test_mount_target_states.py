@@ -11,6 +11,7 @@ from fss_exporter.model.limits import STANDARD
 from fss_exporter.model.state import Judgement, State
 from fss_exporter.model.thresholds import WARNING_RATIO
 from fss_exporter.oci.inventory.oci_inventory import MountTarget
+from fss_exporter.oci.minutes.resource_loads import ResourceLoad
 from fss_exporter.oci.rows.mount_target_states import StateTimes, Subjects, judge_mount_target
 from fss_exporter.settings import Settings
 
@@ -85,6 +86,14 @@ def test_what_is_near_at_70_percent_by_the_configuration_is_fine_by_the_default(
 
 def test_a_busy_minute_at_the_ceiling_is_near_as_the_alert_says_though_the_mean_is_not() -> None:
     assert judgement(Figures(spoilt(range(9, 10), MountTargetIOPS=45_000.0))).state is State.NEAR
+
+
+def test_an_estimate_at_the_ceiling_is_near_too() -> None:
+    figures = Figures().run(12)
+    estimated = ResourceLoad("iops", "oci", int(figures.poll.now) - 60, 45_000.0, 45_000.0, 45_000.0)
+    seen = replace(figures.seen, loads=(estimated,))
+    judged = judge_mount_target(mount_target("a"), seen, LIMITS, Subjects.near_at(0.8), figures.poll.now, str)
+    assert judged.state is State.NEAR
 
 
 def test_a_mount_target_that_failed_in_oci_hangs() -> None:

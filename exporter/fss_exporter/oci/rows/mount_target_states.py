@@ -125,10 +125,7 @@ def _requests(
 
 def _loads(figures: TargetFigures, limits: Limits, subjects: Subjects, now: float) -> Iterator[Evidence]:
     """Yield the share of each ceiling: of IOPS in the largest minute of five, of the others in their mean, as the alerts take them."""
-    loads: dict[Resource, ResourceLoad] = {}
-    for load in figures.loads:
-        if load.resource not in loads or load.source == "measured":
-            loads[load.resource] = load
+    loads = {load.resource: load for load in figures.loads}
     for resource, subject in subjects.ceilings.items():
         limit: float | None = getattr(limits, CEILINGS[resource])
         if limit:

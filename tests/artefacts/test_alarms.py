@@ -153,6 +153,10 @@ class TestTexts:
                 statistic = of_metric.stages[0].statistic.name
                 assert statistic not in words or words[statistic] in alarm.body["body"], alarm
 
+    def test_of_a_poller_that_is_down_blame_no_poller_without_mount_targets(self) -> None:
+        down = next(alarm for alarm in PACK if alarm.key == "poller-down")
+        assert "or no mount target is left" in down.body["body"]
+
     def test_of_published_successes_say_which_minutes_count(self) -> None:
         of_successes = next(alarm for alarm in PACK if alarm.key == "published-failing")
         for _, rule in of_successes.rules():

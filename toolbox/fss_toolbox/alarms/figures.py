@@ -168,7 +168,7 @@ def success_figures() -> Figures:
 
 LEAST_ERRORS: Final = 3  # of LDAP or Kerberos within five minutes; one mistyped user name is no alarm
 _WAITING_SHARE: Final = 0.5  # of a minute; a shorter wait may be a restart of the server
-_WAITING_MINUTES: Final = 3  # of five, of one client
+_WAITING_MINUTES: Final = 3  # of all clients together in five minutes, because MQL counts points and no clients
 _SEVERAL_CLIENTS: Final = 3
 
 

@@ -152,14 +152,14 @@ class NfsCollector(Collector):
     def collect(self) -> Iterable[Metric]:
         """Return every client family.
 
-        If the kernel's files cannot be read, the counters stay and the families that describe mounts disappear. While the
+        If the kernel's files cannot be read, or a reading hangs, the counters stay and the families that describe mounts disappear. While the
         network is asked for, no mount has a series, so that no series begins under another name.
         """
         with self._ticker.lock:
-            accounts, network = self._ticker.accounts, self._network.name
+            accounts, results, network = self._ticker.accounts, self._ticker.present, self._network.name
             if not network:
                 self.answer = Answer("")
-                return list(_about_ticks(self._ticker.results, self._seen_parts(), self._boot_hash))
+                return list(_about_ticks(results, self._seen_parts(), self._boot_hash))
             mounts, wire = accounts.mounts, accounts.wire
             new_mounts, new_addresses = self._new(mounts), self._new(accounts.addresses)
             is_for_server = self.zero_answers > 0
@@ -171,7 +171,7 @@ class NfsCollector(Collector):
                 name: totals.at_zero if name in new_addresses else totals for name, totals in accounts.addresses.items()
             }
             # What is so now is not known while the counters cannot be read. What was counted before stays.
-            now = Accounts() if self._ticker.results.reading is None else accounts
+            now = Accounts() if results.reading is None else accounts
             superblocks = now.superblocks
             unaccounted = accounts.unaccounted.total
             return [
@@ -185,7 +185,7 @@ class NfsCollector(Collector):
                 family("fss_nfs_received_bytes_total", [((), wire.received_bytes)]),
                 family("fss_nfs_unaccounted_calls_total", () if unaccounted is None else [((), unaccounted)]),
                 *self._objectives(network, superblocks),
-                *_about_ticks(self._ticker.results, self._seen_parts(), self._boot_hash),
+                *_about_ticks(results, self._seen_parts(), self._boot_hash),
                 *self._network.families(),
                 *(self._fstab.families() if self._fstab else ()),
             ]

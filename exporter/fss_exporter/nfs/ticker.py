@@ -13,7 +13,7 @@ from fss_exporter.background import Worker
 from fss_exporter.cpu_pace import CpuPace
 from fss_exporter.errors import SourceError
 from fss_exporter.log_once import LogOnce
-from fss_exporter.nfs.accounts import Accounts
+from fss_exporter.nfs.accounts import LONGEST_PAUSE_SECONDS, Accounts
 from fss_exporter.nfs.superblocks import Reading
 
 _LOG = logging.getLogger(__name__)
@@ -105,6 +105,13 @@ class Ticker:
         with self.lock:
             self._account()
         return self._accounts
+
+    @property
+    def present(self) -> TickResults:
+        """The results, without a reading that is no longer of now because the next one hangs."""
+        results = self.results
+        late_s = 0.0 if results.began_at is None else self._clock() - results.began_at - self.wanted_interval_s
+        return results if late_s <= LONGEST_PAUSE_SECONDS else replace(results, reading=None)
 
     @property
     def is_ready(self) -> bool:

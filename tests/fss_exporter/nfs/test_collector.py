@@ -2,7 +2,7 @@
 
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import SimpleNamespace
 
 import pytest
@@ -130,7 +130,12 @@ def reading() -> Reading:
     return join(parse_mountstats(mountstats({"READ": 5})), parse_mountinfo(mountinfo()))
 
 
-def _ticked(*readings: Reading | SourceError) -> Ticker:
+def _ticked(
+    *readings: Reading | SourceError,
+    clock: Callable[[], float] = time.monotonic,
+    each: Callable[[], object] = lambda: None,
+) -> Ticker:
+    """Return a ticker after a tick for each reading. `each` runs after every tick."""
     remaining = iter(readings)
 
     def read() -> Reading:
@@ -139,9 +144,10 @@ def _ticked(*readings: Reading | SourceError) -> Ticker:
             raise look
         return look
 
-    ticker = Ticker(read, 1.0)
+    ticker = Ticker(read, 1.0, clock)
     for _ in readings:
         ticker.tick()
+        each()
     return ticker
 
 
@@ -163,15 +169,17 @@ def test_a_source_that_fails_later_keeps_the_counters_and_drops_what_describes_t
 
 
 @pytest.mark.parametrize(
-    ("look", "samples"), [(reading(), 1), (SourceError("gone"), 0)], ids=["readable", "unreadable"]
+    ("then", "later_s", "samples"),
+    [(reading(), 0.0, 1), (SourceError("gone"), 0.0, 0), (reading(), 30.0, 1), (reading(), 60.0, 0)],
+    ids=["readable", "unreadable", "late", "stalled"],
 )
-def test_no_state_wait_or_peak_of_an_address_stays_while_the_counters_cannot_be_read(
-    look: Reading | SourceError, samples: int
+def test_no_state_wait_or_peak_of_an_address_stays_while_nobody_reads_the_counters(
+    then: Reading | SourceError, later_s: float, samples: int
 ) -> None:
     """Alerts would read on in the last figures, and a hang that began since would be fine."""
-    ticker = _ticked(look)
-    for second in range(2, 15):
-        ticker.accounts.apply(reading(), time.monotonic() + second)
+    at = [0.0]
+    ticker = _ticked(*[reading()] * 12, then, clock=lambda: at[0], each=lambda: at.append(at.pop() + 1.0))
+    at[0] += later_s
     exported = families(NfsCollector(ticker))
     for name in ("fss_client_address_state", "fss_client_unanswered_seconds", "fss_client_peak_estimated_iops"):
         assert len(exported[name]) == samples, name

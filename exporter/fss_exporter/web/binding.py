@@ -100,7 +100,7 @@ def _bind_everywhere(port: int) -> socket.socket:
 
 
 _REASONS = {
-    errno.EADDRINUSE: "another process listens there. Stop it or give another port",
+    errno.EADDRINUSE: "another process or another --web.listen-address listens there. Give another port",
     errno.EADDRNOTAVAIL: "not an address of this host",
 }
 

@@ -151,9 +151,7 @@ def test_a_taken_port_is_reported_and_nothing_is_started(tmp_path: Path) -> None
         refused = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
 
     assert refused.returncode == 2
-    expected = (
-        f"fss-exporter: --web.listen-address={address}: another process listens there. Stop it or give another port\n"
-    )
+    expected = f"fss-exporter: --web.listen-address={address}: another process or another --web.listen-address listens there. Give another port\n"
     assert refused.stderr == expected
 
 

@@ -9,6 +9,7 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from tests.clock import NOON, Clock
@@ -437,6 +438,32 @@ class TestInTheExporter:
             assert stream["compartmentId"] == compartment
             assert stream["dimensions"] == {"address": "10.0.0.7", "host": socket.gethostname(), "network": "r"}
             assert stream["aggregatedDatapoints"][-1]["value"] == pytest.approx(0.75)
+
+    def test_an_agent_without_credentials_for_an_hour_posts_no_mean_of_the_hour(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        clock = Clock(today())
+        with Region(small(), account=shared_account(), calls_per_second={}, now=clock, wall=today) as region:
+            compartment = small().compartments[0].id
+            settings = self.settings(region, tmp_path, **{"oci.publish": True, "oci.compartments": [compartment]})
+            waited = {HERE: 0.0}
+            publishing = ClientPublishing(lambda: settings, lambda: waited, now=clock)
+            publishing.run_round()
+            publishing.reload()()
+            with monkeypatch.context() as without:
+                without.setattr(
+                    "fss_exporter.cli.client_publishing.read_credentials", Mock(side_effect=SourceError("gone"))
+                )
+                for _ in range(60):
+                    clock.pass_minutes(1)
+                    with pytest.raises(SourceError, match="gone"):
+                        publishing.run_round()
+            for _ in range(2):
+                clock.pass_minutes(1)
+                waited[HERE] += 60.0
+                publishing.run_round()
+            (stream,) = self.posted(region, clock, "ClientWaiting")
+            assert [point["value"] for point in stream["aggregatedDatapoints"]] == [1.0]
 
     def test_an_agent_that_cannot_post_says_so_before_a_request_waits(self, tmp_path: Path) -> None:
         clock = Clock(today())

@@ -41,6 +41,10 @@ class ClientWaits:
                 share, minute = min(1.0, waited / (now - began)), newest_complete(now)
                 yield PublishedPoint(CLIENT_WAITING, compartment_id, dimensions, minute, share, place.address)
 
+    def forget(self) -> None:
+        """Post nothing of the time until the next call: it may be long, and a point is of one minute."""
+        self._seen_at = None
+
     def trial(self, now: float, compartment_id: str) -> PublishedPoint:
         """Return a point that shows whether this host can post. `now` is epoch seconds."""
         dimensions = (("host", self._host),)

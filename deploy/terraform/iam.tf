@@ -76,12 +76,15 @@ resource "oci_identity_policy" "provisioner" {
   compartment_id = var.tenancy_ocid
   name           = "${var.name}-provisioner"
   description    = "What fss-exporter alarms plan and apply need."
-  statements = [
+  statements = concat([
     "Allow ${var.provisioner_subject} to manage alarms in ${local.alarms}",
     "Allow ${var.provisioner_subject} to read metrics in ${local.storage}",
     "Allow ${var.provisioner_subject} to inspect mount-targets in ${local.storage}",
     "Allow ${var.provisioner_subject} to inspect replications in ${local.storage}",
     "Allow ${var.provisioner_subject} to use ons-topics in ${local.alarms}",
     "Allow ${var.provisioner_subject} to inspect compartments in ${local.storage}",
-  ]
+    ], [for service in sort(var.other_services) : {
+      lustre       = "Allow ${var.provisioner_subject} to inspect lustre-file-system in ${local.storage}",
+      block-volume = "Allow ${var.provisioner_subject} to inspect volumes in ${local.storage}",
+  }[service]])
 }

@@ -39,7 +39,7 @@ variable "published" {
 }
 
 variable "other_services" {
-  description = "Other storage services the exporter may watch: lustre, block-volume."
+  description = "Other storage services that exporter and alarms may watch: lustre, block-volume."
   type        = set(string)
   default     = []
 

@@ -66,6 +66,7 @@ def test_the_provisioner_may_what_planning_and_applying_need() -> None:
         "inspect replications",
         "use ons-topics",
         "inspect compartments",
+        *needed(*OTHER_SERVICES),
     }
 
 

@@ -36,7 +36,7 @@ unit: .venv/dev ## the quick tests: no browser, no prometheus, no loopback regio
 accuracy: .venv/dev ## estimate against packet captures (ARGS=DIRECTORY tries other recordings)
 	@$(RUN) -m tools.check.accuracy $(ARGS)
 
-test-incidents: .venv/dev servers ## every incident of the rules; `make test` runs one (minutes; ARGS="-k 'clients hang'" for a few)
+test-incidents: .venv/dev servers ## every incident of the rules; `make test` runs one (minutes; ARGS="-k 'clients and hang'" for a few)
 	@$(BIN)/python -m pytest -n 3 --dist loadfile tests/rules/with_every_incident.py tests/e2e/with_incidents.py $(ARGS)
 
 test-servers: .venv/dev servers ## agents and pollers beside a real prometheus, alertmanager and node_exporter, pollers that are killed, and weeks of history (minutes, most of them waiting)

@@ -12,6 +12,7 @@ SPREAD = frozenset({"tests/rules/with_every_incident.py"})
 #
 # Files that wait for servers stand between files that calculate, so that the processors are busy all the time.
 LONG = """
+tests/e2e/with_incidents.py
 tests/rules/test_incidents.py
 tests/e2e/test_agent.py
 tests/fss_exporter/oci/test_ledger.py

@@ -13,7 +13,7 @@ from fss_exporter.errors import BrokenAnswer, CredentialsRefused, NotAuthorized,
 from fss_exporter.model.limits import STANDARD, Limits
 from fss_exporter.oci.inventory.oci_inventory import MountTarget
 from fss_exporter.settings import Settings, load
-from fss_toolbox.cli.discover import configuration, hides_compartments
+from fss_toolbox.cli.discover import _show, configuration, hides_compartments
 from fss_toolbox.discovery import DiscoveredMountTarget, http_sd, sharing_an_address
 
 Flags = tuple[str, ...]
@@ -24,14 +24,6 @@ def test_without_credentials_it_says_which_file_is_missing(tmp_path: Path) -> No
     answer = ask("discover", "--oci.config-file", tmp_path / "none")
     assert answer.code == 2
     assert f"oci.config_file {tmp_path / 'none'}, profile DEFAULT" in answer.err
-
-
-def test_a_configuration_with_a_mistake_is_refused(tmp_path: Path) -> None:
-    settings = tmp_path / "settings.yml"
-    settings.write_text("oci: {regoins: [x]}\n")
-    answer = ask("discover", "--config.file", settings)
-    assert answer.code == 2
-    assert "Did you mean regions?" in answer.err
 
 
 def test_a_region_that_does_not_answer_is_a_failure(keys: Path) -> None:
@@ -207,13 +199,15 @@ def test_a_missing_ceiling_waits_for_a_figure_in_the_configuration(account_flags
 
 def test_ceilings_and_tags_of_the_configuration_hold(account_flags: Flags, tmp_path: Path) -> None:
     settings = tmp_path / "own.yml"
-    settings.write_text("oci: {include: {tags: {team: it}}}\nlimits: {mount_targets: {mt-home: {iops: 80000}}}\n")
+    settings.write_text(
+        "oci: {include: {tags: {team: it}}, exclude: {tags: {a: b}}}\nlimits: {mount_targets: {mt-home: {iops: 80000}}}\n"
+    )
     flags = ("--config.file", settings, *account_flags)
     (only,) = ask("discover", *flags, "--output", "json").document["mount_targets"]
     assert only["name"] == "mt-home"
     assert only["limits"]["iops"] == 80_000
     made = yaml.safe_load(ask("discover", *flags, "--output", "config").out)
-    assert made["oci"]["include"] == {"tags": {"team": "it"}}
+    assert (made["oci"]["include"], made["oci"]["exclude"]) == ({"tags": {"team": "it"}}, {"tags": {"a": "b"}})
 
 
 def test_one_compartment_can_be_chosen(account_flags: Flags) -> None:
@@ -252,12 +246,14 @@ def test_only_active_mount_targets_with_an_address_are_probed() -> None:
     assert [group["targets"] for group in http_sd(given)] == [["10.0.0.1:2049"], ["[fd00::4]:2049"]]
 
 
-def test_mount_targets_that_share_an_address_wait_for_the_operator() -> None:
+def test_mount_targets_that_share_an_address_wait_for_the_operator(capsys: pytest.CaptureFixture[str]) -> None:
     given = [discovered("a", "10.0.0.1"), discovered("b", "10.0.0.1"), discovered("c", ""), discovered("d", "")]
     assert [shared.target.name for shared in sharing_an_address(given)] == ["a", "b"]
     text = configuration(Settings(), {None: ["r"]}, given)
     assert "#   OCID_OF_THE_VCN: NAME  # a at 10.0.0.1, b at 10.0.0.1\n" in text
     assert yaml.safe_load(text).keys() == {"oci"}
+    _show(given)
+    assert capsys.readouterr().err.count("an address of 10.0.0.1 in network r is also that of") == 2
 
 
 @pytest.mark.parametrize("name", ['x"\n- evil: true', "x\x1b[2J", "{{x}}"])

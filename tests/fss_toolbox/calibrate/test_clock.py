@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import pytest
+import yaml
 from tests.fss_toolbox.calibrate.simulated_client import FastClock, SimulatedClient
 from tests.region import Region, small
 from tools.check.demo_tables import idle_mount_target, minutes_of
@@ -15,7 +16,7 @@ from fss_toolbox.calibrate.calibration_run import CountedMinute, WallClock
 from fss_toolbox.calibrate.calibration_steps import CalibrationPlan, CalibrationStep, chosen_steps, costs_by_kind
 from fss_toolbox.calibrate.fitted_costs import FittedCost
 from fss_toolbox.calibrate.oci_clock import ClockFit
-from fss_toolbox.cli.calibrate import measured_rows
+from fss_toolbox.cli.calibrate import _print, measured_rows
 
 STEPS = chosen_steps(["GETATTR", "LOOKUP", "RENAME", "WRITE 64 KiB", "READ 4 KiB", "READ 1 MiB"])
 PLAN = CalibrationPlan(STEPS, 2, 2000.0)
@@ -269,6 +270,11 @@ def test_a_cost_agrees_only_if_all_it_can_be_is_within_three_percent(
     measured_cost: float, uncertainty: float, verdict: str
 ) -> None:
     assert FittedCost(8.0, measured_cost, uncertainty).verdict == verdict
+
+
+def test_a_cost_that_differs_is_printed_as_a_row_of_the_configuration(capsys: pytest.CaptureFixture[str]) -> None:
+    _print([CalibrationRow("RENAME", 600.0, 80.0, 90.0, FittedCost(8.0, 9.0, 0.1))], "{}", "config")
+    assert yaml.safe_load(capsys.readouterr().out)["cost_model"]["operations"]["RENAME"]["io_operations"] == 9.0
 
 
 def test_kinds_that_always_come_together_are_uncertain_and_not_shared_out(

@@ -56,7 +56,7 @@ def test_a_dry_run_prints_load_duration_and_price_and_sends_nothing(shared_regio
     answer = calibrate(shared_region, tmp_path, IDLE, "--dry-run")
     assert answer.code == 0, answer.err
     shown = " ".join(answer.out.split())
-    for words in ("RENAME", "READ 1 MiB", "at most 5,000 IOPS", "USD", f"about {len(STEPS) * 4 + 1} minutes"):
+    for words in ("RENAME", "READ 1 MiB", "at most 5,000 IOPS", "0.01 USD", f"about {len(STEPS) * 4 + 1} minutes"):
         assert words in shown
 
 
@@ -135,16 +135,7 @@ def at_work(command: tuple[str, ...]) -> Iterator[tuple[subprocess.Popen[str], l
             process.kill()
 
 
-def test_a_signal_removes_its_directory(shared_region: Region, tmp_path: Path) -> None:
-    command = arguments(shared_region, tmp_path, IDLE)
-    with at_work(command) as (process, notes):
-        assert len(list((tmp_path / "mount").iterdir())) == 1, notes
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(PATIENCE_S) != 0
-    assert list((tmp_path / "mount").iterdir()) == []
-
-
-def test_it_names_what_earlier_runs_left_and_removes_what_is_of_this_host(
+def test_it_removes_what_earlier_runs_of_this_host_left_names_the_rest_and_a_signal_removes_its_own(
     shared_region: Region, tmp_path: Path
 ) -> None:
     command = arguments(shared_region, tmp_path, IDLE)
@@ -166,7 +157,8 @@ def test_it_names_what_earlier_runs_left_and_removes_what_is_of_this_host(
         assert f"{others}: kept, because a calibration of the host an" in said
         assert f"{damaged}: kept, because a calibration of a host that its mark does not" in said
         assert "\x1b" not in said
-        process.send_signal(signal.SIGINT)
+        assert len(list((tmp_path / "mount").iterdir())) == 3  # with its own
+        process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE_S) != 0
     assert sorted((tmp_path / "mount").iterdir()) == [others, damaged]
     assert (others / MARK).exists()

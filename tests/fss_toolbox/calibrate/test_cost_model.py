@@ -16,7 +16,6 @@ from tools.generate.cost_rules import rendered
 from fss_exporter.cli.serve import CostModelSource, ServeFlags, components_of
 from fss_exporter.errors import ConfigError
 from fss_exporter.model.cost_overrides import NO_OVERRIDES, CostOverrides
-from fss_exporter.model.operations import FIXED_COSTS
 from fss_exporter.nfs.accounts import Accounts
 from fss_exporter.oci.minute_metrics import METADATA, READS, WRITES
 from fss_exporter.oci.minutes.mount_target_estimates import estimate
@@ -66,12 +65,6 @@ def test_a_mistake_is_named_with_its_place(row: str, words: str, tmp_path: Path)
         load(path)
     assert words in str(wrong.value)
     assert "cost_model" in str(wrong.value)
-
-
-def test_without_overrides_the_table_is_in_force() -> None:
-    table = dict(FIXED_COSTS)
-    assert NO_OVERRIDES.weights == table
-    assert NO_OVERRIDES.factors == {}
 
 
 def _costs(overrides: CostOverrides) -> dict[str, float]:

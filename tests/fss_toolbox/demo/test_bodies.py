@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.clock import NOW
 from tests.fss_toolbox.demo.conformance import violations
-from tests.fss_toolbox.demo.sdk import Clients, clients
+from tests.fss_toolbox.demo.sdk import Clients, clients, refused
 from tests.region import Region
 
 
@@ -35,9 +35,8 @@ def _each_compartment(sdk: Clients, listing: Callable[..., Any], wrapped_in: str
     return [body for page in pages for body in (page[wrapped_in] if wrapped_in else page)]
 
 
-def _alarm(sdk: Clients) -> Any:
+def _alarm(sdk: Clients, query: str = "MountTargetIOPS[5m].groupBy(resourceId).max() >= 40000") -> Any:
     tenancy = sdk.region.tenancy
-    query = "MountTargetIOPS[5m].groupBy(resourceId).max() >= 40000"
     details = {
         "displayName": "fss-iops",
         "compartmentId": tenancy.compartments[1].id,
@@ -185,6 +184,11 @@ def test_a_body_is_what_the_model_of_the_sdk_says(raw: Clients) -> None:
 
 def test_no_operation_is_left_out(region: Region) -> None:
     assert set(SAMPLES) | WITHOUT_BODY == {operation.name for operation in region.operations}
+
+
+def test_an_alarm_whose_query_has_no_threshold_is_refused(raw: Clients) -> None:
+    with refused(400, "InvalidParameter", "an alarm needs a threshold"):
+        _alarm(raw, "MountTargetIOPS[5m].max()")
 
 
 GOOD = {"regionKey": "FRA", "regionName": "eu-frankfurt-1", "status": "READY", "isHomeRegion": True}

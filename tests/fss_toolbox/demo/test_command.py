@@ -73,7 +73,6 @@ def signals(demo: Demo, field: str) -> set[int]:
 
 def test_a_wrong_flag_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
     wrong = (
-        (["--fault", "418"], ["no kind '418'", "429"]),
         (["--fault", "429", "--fault", "slow,seconds=x"], ["seconds=x"]),
         (["--fault", "delete,resource=mt-nowhere"], ["--fault", "mt-nowhere"]),
         (["--charge", "homes"], ["--charge: no mount target with an export"]),

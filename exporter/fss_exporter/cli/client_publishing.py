@@ -13,7 +13,7 @@ from fss_exporter.addresses import NetworkAddress
 from fss_exporter.background import Worker
 from fss_exporter.cli.account_sessions import sessions_of
 from fss_exporter.cli.runtime import Component
-from fss_exporter.errors import FssError, SourceError
+from fss_exporter.errors import SourceError
 from fss_exporter.oci.calls import FailureLog
 from fss_exporter.oci.client import Credentials, SdkClient, Session, read_credentials
 from fss_exporter.oci.publish.client_waits import ClientWaits
@@ -67,11 +67,7 @@ class ClientPublishing:
         Raises:
             FssError: there are no credentials, or OCI did not take all points.
         """
-        try:
-            session = self._connected()
-        except FssError:
-            self._waits.forget()
-            raise
+        session = self._connected()
         named = [compartment for compartment in self._settings.oci.compartments if looks_like_ocid(compartment)]
         compartment, now = named[0] if named else session.tenancy_id, self._now()
         points = list(self._waits.points(self._waited(), now, compartment))

@@ -465,6 +465,20 @@ class TestInTheExporter:
             (stream,) = self.posted(region, clock, "ClientWaiting")
             assert [point["value"] for point in stream["aggregatedDatapoints"]] == [1.0]
 
+    def test_an_agent_that_was_switched_off_for_hours_posts_no_mean_of_the_hours(self, tmp_path: Path) -> None:
+        clock = Clock(today())
+        with Region(small(), account=shared_account(), calls_per_second={}, now=clock, wall=today) as region:
+            settings = self.settings(region, tmp_path, **{"oci.publish": True})
+            waited = {HERE: 0.0}
+            publishing = ClientPublishing(lambda: settings, lambda: waited, now=clock)
+            for is_on in (True, False, True):
+                settings = self.settings(region, tmp_path, **{"oci.publish": is_on})
+                publishing.reload()()
+                publishing.loop.run_once()
+                clock.pass_minutes(0 if is_on else 120)
+                waited[HERE] += 0.0 if is_on else 3600.0
+            assert self.posted(region, clock, "ClientWaiting") == []
+
     def test_an_agent_that_cannot_post_says_so_before_a_request_waits(self, tmp_path: Path) -> None:
         clock = Clock(today())
         with Region(small(), account=shared_account(), calls_per_second={}, now=clock, wall=today) as region:

@@ -536,10 +536,13 @@ def test_a_failing_collector_is_the_first_thing_on_the_page_with_its_last_succes
 
 
 def test_a_healthy_page_without_mounts_does_not_say_that_the_host_has_none() -> None:
-    html = render(page_of(("fss_collector_success", {"collector": "nfs"}, 1.0)))
+    part = {"tenancy": "", "region": "", "part": "mounts"}
+    unread = [("fss_coverage_expected", part, 3.0), ("fss_coverage_seen", part, 0.0)]
+    html = re.sub("</?code>", "", render(page_of(("fss_collector_success", {"collector": "nfs"}, 1.0), *unread)))
 
+    assert "0 of 3 mounts seen." in html
     assert (
-        "No NFS mount is read: this host has none, or <code>--nfs.mounts-include</code> or <code>--nfs.mounts-exclude</code>"
+        "No NFS mount is read: this host has none, --nfs.mounts-include or --nfs.mounts-exclude leaves out all, or their counters cannot be"
         in html
     )
 

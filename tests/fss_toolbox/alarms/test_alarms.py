@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 from tests.fss_toolbox.alarms.alarm_inputs import FIRST, PACK, SCOPE, SECOND, target
 
 from fss_exporter.errors import UsageError
-from fss_exporter.model.limits import SHAPES, STANDARD, Limits
+from fss_exporter.model.limits import SHAPES, Limits
 from fss_toolbox import mql
 from fss_toolbox.alarms import pack, render
 from fss_toolbox.alarms.desired import AlarmInputs, AlarmScope, Target, desired
@@ -156,11 +156,6 @@ class TestWhatThereShouldBe:
             f'MountTargetReadThroughput[5m]{{resourceId = "{SECOND}"}}.groupBy(resourceId).mean() >= 2000000000',
         ]
 
-    def test_an_unpublished_ceiling_has_no_alarm(self) -> None:
-        alarms = wanted(target(FIRST, "hpmt-40"))
-        assert "mount-target-read-hpmt-40" in alarms
-        assert not [key for key in alarms if key.startswith(("mount-target-iops", "mount-target-write"))]
-
     def test_a_configured_ceiling_of_a_shape_makes_its_alarm(self) -> None:
         ceilings = Limits(200_000, 5e9, None, 100_000)
         alarms = wanted(Target(FIRST, "hpmt-40", ceilings), shape_limits={"hpmt-40": ceilings})
@@ -298,10 +293,6 @@ def selects(alarm: pack.Alarm, ocid: str) -> bool:
 def bounds(alarm: pack.Alarm) -> list[float]:
     parsed = [mql.parse(query) for query in queries(alarm)]
     return [expression.bounds[0] for expression in parsed if isinstance(expression, mql.Comparison)]
-
-
-def test_the_standard_shape_has_every_ceiling_the_pack_has_a_model_for() -> None:
-    assert all(ceiling.of(STANDARD.limits) for ceiling in CEILING_ALARMS.values())
 
 
 def test_ceilings_that_differ_by_a_fraction_have_alarms_of_their_own() -> None:

@@ -85,19 +85,6 @@ def test_a_stream_as_destination_leads_to_no_endless_updates(service: Alarms) ->
     assert planned(service, wanted).changes == ()
 
 
-def test_what_is_stored_is_what_the_pack_says(service: Alarms, by_hand: Clients) -> None:
-    apply(planned(service, WANTED), service)
-    stored = alarm_called(by_hand, "fss-mount-target-iops-peak-standard")
-    assert stored.query == "MountTargetIOPS[5m].groupBy(resourceId).max() >= 40000"
-    assert stored.pending_duration == "PT10M"
-    assert stored.evaluation_slack_duration == "PT5M"
-    failing = alarm_called(by_hand, "fss-mount-target-failing")
-    assert failing.is_notifications_per_metric_dimension_enabled
-    health = 'MountTargetHealth[5m]{healthItem = "SuccessRate"}.groupBy(resourceId).mean()'
-    floor = health.replace("mean()", "count() >= 5")
-    assert [(rule.severity, rule.query) for rule in failing.overrides] == [("CRITICAL", f"{health} < 95 && {floor}")]
-
-
 def test_an_edit_by_hand_is_put_right_and_what_was_added_by_hand_stays(service: Alarms, by_hand: Clients) -> None:
     apply(planned(service), service)
     edited = alarm_called(by_hand, FEW[1].name)
@@ -310,12 +297,6 @@ class TestAskingTheTenancy:
         targets = watched(session, small().id, in_subtree=True, tags=TagFilter()).mount_targets.values()
         assert {target.name for target in targets} == {"mt-home", "mt-home-b", "mt-scratch", "mt-media", "mt-idle"}
 
-    def test_mount_targets_left_out_of_the_poll_are_left_out_here(self, session: Session) -> None:
-        targets = watched(
-            session, STORAGE, in_subtree=False, tags=TagFilter(include={"team": "it"})
-        ).mount_targets.values()
-        assert [target.name for target in targets] == ["mt-home"]
-
     def test_replications_come_with_their_intervals(self, session: Session) -> None:
         (replication,) = watched(session, STORAGE, in_subtree=False, tags=TagFilter()).replications.values()
         assert replication.interval_seconds == 3600
@@ -421,20 +402,3 @@ class TestTwoRunsAtTheSameTime:
         monkeypatch.setattr(service, "create_alarm", create_alarm)
         assert failures(apply(planned(service, FEW[:1]), service)) == {}
         assert len(set(tokens)) == 2
-
-    def test_doubles_made_with_other_flags_are_found_and_the_younger_is_left_alone_without_a_flag(
-        self, service: Alarms, by_hand: Clients
-    ) -> None:
-        apply(planned(service), service)
-        other = by_hand.monitoring.create_alarm({**FEW[1].body, "severity": "INFO"}).data.id
-        (ocids,) = duplicates(service, STORAGE, "fss").values()
-        assert other in ocids
-        assert len(ocids) == 2
-        (step,) = planned(service).of("clash")
-        assert step.ocid in ocids
-        assert step.name == FEW[1].name
-        assert "a copy with the tags of" in step.reason
-        apply(planned(service), service)
-        assert other in next(iter(duplicates(service, STORAGE, "fss").values())), "a person may have made it"
-        apply(planned(service, delete_copies=True), service)
-        assert duplicates(service, STORAGE, "fss") == {}

@@ -49,9 +49,6 @@ class TestPlan:
         assert [step.name for step in made.of("create")] == sorted(alarm.name for alarm in self.alarms)
         assert len(made.steps) == len(self.alarms)
 
-    def test_everything_there_means_do_nothing(self) -> None:
-        assert plan(self.alarms, stored(self.alarms), {}).changes == ()
-
     def test_defined_tags_of_a_template_are_set_and_those_of_others_stay(self) -> None:
         tagged = [
             pack.Alarm(alarm.key, {**alarm.body, "definedTags": {"Cost": {"center": "7"}}}) for alarm in self.alarms

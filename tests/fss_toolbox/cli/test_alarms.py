@@ -160,17 +160,6 @@ class TestASavedPlan:
 
 
 class TestWhatIsThereDecides:
-    def test_the_high_performance_mount_target_is_left_out_of_the_standard_alarm(self, operator: Operator) -> None:
-        operator.alarms("apply")
-        (summary,) = (
-            clients(operator.region)
-            .monitoring.list_alarms(STORAGE, display_name="fss-mount-target-iops-peak-standard")
-            .data
-        )
-        named = summary.query.split('"')[1].split("|")
-        assert HOME in named
-        assert len(named) == 2  # mt-home and mt-home-b, not mt-media
-
     def test_a_mount_target_that_tags_leave_out_has_no_ceiling_of_another(self, operator: Operator) -> None:
         """The high-performance mount target would fire at the ceiling of the standard one."""
         operator.config.write_text(f"oci: {{endpoint: '{operator.region.url}', include: {{tags: {{team: it}}}}}}\n")
@@ -235,9 +224,10 @@ class TestWhatIsThereDecides:
     def test_a_compartment_without_mount_targets_is_said_because_its_alarms_watch_nothing(
         self, operator: Operator
     ) -> None:
-        answer = operator.alarms("plan", "--compartment", COMPARTMENTS["network"])
-        assert answer.code == 0
-        assert f"no mount target in {COMPARTMENTS['network']}" in answer.err
+        for command in (("plan",), ("render", "--from-inventory")):
+            answer = operator.alarms(*command, "--compartment", COMPARTMENTS["network"])
+            assert answer.code == 0
+            assert f"no mount target in {COMPARTMENTS['network']}" in answer.err
         assert operator.alarms("plan").err == ""
 
     def test_a_tenancy_whose_mount_targets_lie_below_is_told_the_flag_for_it(self, operator: Operator) -> None:

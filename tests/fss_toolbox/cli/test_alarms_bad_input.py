@@ -73,13 +73,6 @@ class TestBadInput:
         assert query[finger.index("^") :] == ">= 1"
         assert operator.region.calls == {}
 
-    def test_a_file_of_the_pack_that_is_no_alarm_is_one_line(self, operator: Operator) -> None:
-        (operator.pack / "odd.json").write_text("[]")
-        answer = operator.alarms("render")
-        assert (answer.code, answer.out) == (2, "")
-        assert len(answer.err.splitlines()) == 1, answer.err
-        assert "odd.json: an alarm is a JSON object with tags" in answer.err
-
     def test_a_plan_without_the_tags_of_the_pack_is_refused(self, operator: Operator, tmp_path: Path) -> None:
         kept = tmp_path / "plan.json"
         operator.alarms("plan", "--out", str(kept))
@@ -153,10 +146,3 @@ class TestBadInput:
         assert operation in answer.err
         changes = ("CreateAlarm", "UpdateAlarm", "DeleteAlarm")
         assert [operator.region.calls.get(name) for name in changes] == [calls.get(name) for name in changes]
-
-    def test_a_missing_permission_is_named_and_nothing_is_done(self, operator: Operator) -> None:
-        operator.region.add_fault("deny:ListMountTargets")
-        answer = operator.alarms("apply")
-        assert answer.code == 1
-        assert f"to inspect mount-targets in compartment id {STORAGE}" in answer.err
-        assert "CreateAlarm" not in operator.region.calls

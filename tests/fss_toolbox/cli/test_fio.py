@@ -36,18 +36,6 @@ def test_standard_input_without_an_end_is_refused() -> None:
     ]
 
 
-def test_a_line_of_many_blanks_is_no_report_and_takes_no_time(tmp_path: Path) -> None:
-    path = tmp_path / "report.txt"
-    path.write_text(" " * 5_000_000)
-    assert ask("fio", path).code == 2
-
-
-def test_a_missing_report_is_refused(tmp_path: Path) -> None:
-    answer = ask("fio", tmp_path / "gone.json")
-    assert answer.code == 2
-    assert "cannot be read: No such file" in answer.err
-
-
 def test_a_transfer_size_of_nothing_is_refused() -> None:
     assert ask("fio", REPORTS / "group.json", "--transfer-size", "0").code == 2
 
@@ -175,6 +163,7 @@ class TestSeveralReports:
         other.write_text((REPORTS / "group.json").read_text().replace("/mnt/fss", "/mnt/b"))
         groups = judged(REPORTS / "group.json", other, "--by-directory")
         assert [group["name"] for group in groups] == ["/mnt/fss", "/mnt/b"]
+        assert [group["jobs"][0]["directory"] for group in groups] == ["/mnt/fss", "/mnt/b"]
         assert groups[0]["share"] == groups[1]["share"] == judged(other)[0]["share"]
 
     def test_the_network_of_a_directory_is_that_of_its_own_clients(self, tmp_path: Path) -> None:

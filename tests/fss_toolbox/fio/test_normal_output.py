@@ -97,20 +97,6 @@ def test_what_a_log_or_a_mail_puts_around_each_line_is_no_part_of_the_report(
     assert read_report(name, logged) == jobs_of(name)
 
 
-def test_all_eight_outputs_of_the_nas_document_are_read_from_one_paste() -> None:
-    jobs = read_report(
-        "paste", "\n".join(line.strip() for line in (REPORTS / "apsara-nas.txt").read_text().splitlines())
-    )
-
-    figures = [round(job.reads.operations or job.writes.operations) for job in jobs]
-    assert figures == [15_300, 15_500, 148, 152, 15_200, 13_500, 152, 153]
-
-
-def test_terse_output_is_refused_with_its_reason() -> None:
-    with pytest.raises(UsageError, match=r"its fields have no names and differ between versions of fio\. Run fio with"):
-        jobs_of("terse")
-
-
 @pytest.mark.parametrize("number", ["9" * 5000, "1" * 400, "\u0663", "."])
 @pytest.mark.parametrize(
     "place", [r"iodepth=(\d+)", r"IOPS=(\d)", r"BW=(\d+)", r"/(\d+)msec", r"jobs=(\d+)", r"total=(\d+),"]
@@ -172,9 +158,9 @@ def test_a_client_of_client_server_mode_is_a_host() -> None:
 
 def test_the_runs_of_the_apsara_document_are_read() -> None:
     jobs = {job.name: job for job in jobs_of("apsara-nas")}
-    assert len(jobs) == 8
+    figures = [round(job.reads.operations or job.writes.operations) for job in jobs.values()]
+    assert figures == [15_300, 15_500, 148, 152, 15_200, 13_500, 152, 153]
     small = jobs["randread-4k"]
-    assert small.reads.operations == pytest.approx(15_300)
     assert small.reads.bytes_per_second == pytest.approx(15_300 * 4096)
     assert (small.depth, round(small.in_flight or 0)) == (128, 128)
     large = jobs["windows-randread-1m"]

@@ -44,6 +44,7 @@ def job(document: dict[str, Any]) -> dict[str, Any]:
         ("[]", "not a report of fio"),
         ("null", "not a report of fio"),
         ("\x00\xff", "not a report of fio"),
+        pytest.param(" " * 5_000_000, "not a report of fio", id="blanks"),
         ("3;fio-3.33;randread;0;0;1753680", "terse output is not read, because its fields have no names"),
         ('{"jobs": []}', "not a report of fio"),
         ('{"fio version": "fio-3.33", "jobs": 7}', "jobs: should be a valid list"),

@@ -57,7 +57,6 @@ def write(root: Path, output: Path, *flags: object) -> dict[str, float]:
 @pytest.mark.parametrize(
     ("flags", "complaint"),
     [
-        (["--nfs.mounts-include=("], "--nfs.mounts-include=(: not a regular expression"),
         (["--nfs.mounts-include=a{99999999999}"], "not a regular expression: error: decimal literal invalid"),
         (
             ["--nfs.mounts-exclude=" + 2000 * "(" + 2000 * ")"],

@@ -64,7 +64,6 @@ WRONG: list[tuple[list[str], str]] = [
     (["--web.telemetry-path=//metrics"], "--web.telemetry-path=//metrics: give a path like /metrics"),
     (["--web.config.file=/nowhere.yml"], "'--web.config.file': File '/nowhere.yml' does not exist"),
     (["--config.file=/nowhere.yml"], "'--config.file': File '/nowhere.yml' does not exist"),
-    (["--path.procfs=/nowhere"], "--path.procfs=/nowhere: not a directory"),
     (["--path.pid=init"], "--path.pid=init: give a process number or self"),
     (["--nfs.mounts-exclude=("], "--nfs.mounts-exclude=(: not a regular expression"),
     (["--nfs.scrapers=0"], "'--nfs.scrapers': 0 is not in the range"),

@@ -50,8 +50,6 @@ def test_the_help_of_serve_needs_no_extra() -> None:
         (("alarms", "--help"), "  plan "),
         (("alarms", "plan", "-h"), "--detailed-exitcode"),
         (("discover", "--help"), "--oci.auth"),
-        (("demo", "--help"), "--listen-address"),
-        (("calibrate", "--help"), "--oci.region"),
     ],
     ids=str,
 )

@@ -242,7 +242,9 @@ def test_after_replies_in_an_hour_that_nobody_watched_a_wait_is_not_known_until_
 
 
 def test_a_hang_goes_on_through_a_time_that_nobody_watched() -> None:
-    assert looked([*range(21), *range(3620, 3625)], hanging).unanswered.waits()[ADDRESS] == Wait(3623)
+    accounts = looked([*range(21), *range(3620, 3625)], hanging)
+    assert accounts.unanswered.waits()[ADDRESS] == Wait(3623)
+    assert accounts.states.shown()[ADDRESS].seconds == 3623.0
 
 
 def test_a_mount_whose_counters_cannot_be_read_is_unknown_and_not_idle() -> None:

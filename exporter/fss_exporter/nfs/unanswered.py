@@ -60,6 +60,7 @@ class Unanswered:
 
     def __init__(self) -> None:
         self._silences: dict[tuple[str, str], _Silence] = {}
+        self._unread: dict[tuple[str, str], _Silence] = {}  # of servers with mounts and without a readable record
         self._last_at = 0.0  # time of the last reading
         self._at = 0.0  # time of this one
         self._has_paused = False  # whether no reading was taken for a while before this one
@@ -67,10 +68,7 @@ class Unanswered:
     def begin_anew(self) -> None:
         """Note a pause without readings: a wait that shows after it can be of any second of the pause."""
         self._has_paused = True
-        self._silences = {
-            server: silence if silence.since is not None else replace(silence, is_first=True)
-            for server, silence in self._silences.items()
-        }
+        self._silences = {server: _after_a_gap(silence) for server, silence in self._silences.items()}
 
     def add(self, reading: Reading, at: float) -> None:
         """Note one reading, taken at `at` seconds of a monotonic clock."""
@@ -80,7 +78,20 @@ class Unanswered:
             record = superblock.record
             if any(line.receives is not None for line in record.transports):
                 servers[superblock.key.address, record.options.get("vers", "")][superblock.number] = record
-        self._silences = {server: self._silence(server, records) for server, records in servers.items()}
+        unread = reading.present - {superblock.number for superblock in reading.superblocks}
+        before = self._silences | self._unread
+        self._silences = {
+            server: self._silence(
+                before.get(server), records, is_after_a_gap=self._has_paused or server in self._unread
+            )
+            for server, records in servers.items()
+        }
+        # A wait goes on through readings in which its records are damaged, unless a reply came.
+        self._unread = {
+            server: _after_a_gap(silence)
+            for server, silence in before.items()
+            if server not in servers and silence.records.keys() & unread
+        }
         self._has_paused = False
 
     def waits(self) -> dict[str, Wait]:
@@ -99,8 +110,7 @@ class Unanswered:
     def _is_forgotten(self, silence: _Silence) -> bool:
         return silence.gave_up_at is not None and self._at - silence.gave_up_at > MEMORY_OF_LAST_TRY_SECONDS
 
-    def _silence(self, server: tuple[str, str], records: _Records) -> _Silence:
-        silence = self._silences.get(server)
+    def _silence(self, silence: _Silence | None, records: _Records, *, is_after_a_gap: bool) -> _Silence:
         if silence is None:
             return self._first_look(records)
         if self._is_forgotten(silence):
@@ -115,7 +125,7 @@ class Unanswered:
         first = next(iter(silence.records))
         before, now = _connections(silence.records[first]), _connections(records[first])
         if now.receives != before.receives:
-            return self._first_look(records) if self._has_paused else _Silence(records)
+            return self._first_look(records) if is_after_a_gap else _Silence(records)
         return self._without_reply(
             silence, records, now.sends - before.sends, has_connected=now.connects > before.connects
         )
@@ -151,6 +161,11 @@ class Unanswered:
             return silence
         # The waiting request was killed, and leaves the wait of an earlier try that timed out.
         return replace(silence, records=records, since=None if silence.gave_up_at is None else silence.since)
+
+
+def _after_a_gap(silence: _Silence) -> _Silence:
+    """Return the silence after a time in which nobody looked: a wait that shows now may have begun in that time."""
+    return silence if silence.since is not None else replace(silence, is_first=True)
 
 
 def _badness(wait: Wait) -> float:

@@ -256,6 +256,20 @@ def test_a_mount_whose_counters_cannot_be_read_is_unknown_and_not_idle() -> None
     assert (seconds["fine"], seconds["unknown"], seconds["idle"]) == (20.0, 40.0, 0.0)
 
 
+@pytest.mark.parametrize(("ends", "after"), [(False, Wait(50)), (True, NO_WAIT)])
+def test_a_hang_goes_on_through_a_reading_in_which_its_record_is_damaged_unless_a_reply_came(
+    ends: bool, after: Wait
+) -> None:
+    """The record of second 40 is damaged. In the other case the reply comes in that second."""
+    accounts, mounts = Accounts(), parse_mountinfo(mountinfo())
+    for second in range(52):
+        record = mountstats({}, age=1000 + second, xprt=("tcp 800 1 1 0 3 2 2 0 0 0 2 0 0",))
+        text = record if ends and second > 40 else hanging(second)
+        accounts.apply(join(parse_mountstats("" if second == 40 else text), mounts), float(second))
+        assert second != 40 or ADDRESS not in accounts.unanswered.waits()
+    assert accounts.unanswered.waits()[ADDRESS] == after
+
+
 class Hung:
     """A kernel whose only request gets no reply."""
 

@@ -535,6 +535,15 @@ def test_a_failing_collector_is_the_first_thing_on_the_page_with_its_last_succes
     assert "No NFS mount is read" not in html
 
 
+def test_mounts_whose_counters_cannot_be_read_have_no_load_of_zero() -> None:
+    counters = [row for row in mount(50_000) if row[0] != "fss_client_mount_info"]
+    failing = ("fss_collector_success", {"collector": "nfs"}, 0.0)
+    html = render(page_of(*counters, failing, earlier=mount(50_000), after=60))
+
+    assert "so the mounts are unknown" in html
+    assert "/export/a" not in html
+
+
 def test_a_healthy_page_without_mounts_does_not_say_that_the_host_has_none() -> None:
     part = {"tenancy": "", "region": "", "part": "mounts"}
     unread = [("fss_coverage_expected", part, 3.0), ("fss_coverage_seen", part, 0.0)]

@@ -97,8 +97,8 @@ def test_the_window_of_the_rates_is_half_a_minute_however_many_look() -> None:
 
 def test_a_wall_clock_set_back_by_a_day_shows_no_negative_age() -> None:
     failed = [
-        ("fss_collector_success", {"collector": "nfs"}, 0),
-        ("fss_collector_last_success_timestamp_seconds", {"collector": "nfs"}, NOW.timestamp() + 86_400),
+        ("fss_collector_success", {"collector": "oci"}, 0),
+        ("fss_collector_last_success_timestamp_seconds", {"collector": "oci"}, NOW.timestamp() + 86_400),
     ]
     view = StatusView(lambda: families([*failed, *mount(1)]), clock=iter((0.0, 10.0)).__next__, now=lambda: NOW)
 

@@ -46,16 +46,8 @@ def test_a_call_of_the_poller_is_allowed_by_the_documented_policy(operation: str
     assert VERBS.index(verb) >= VERBS.index(needed[1])
 
 
-def test_page_terraform_chart_and_code_list_the_same_permissions() -> None:
-    root = DOC.parents[1]
-    policy = re.search(
-        r'resource "oci_identity_policy" "poller" \{(.*?)\n\}\n',
-        (root / "deploy/terraform/iam.tf").read_text(),
-        re.DOTALL,
-    )
-    assert policy
-    terraform = {" ".join(text) for text in re.findall(r'"Allow \S+ to (\w+) ([\w-]+) in ', policy[1])}
-    notes = (root / "deploy/helm/fss-exporter/templates/NOTES.txt").read_text()
+def test_page_chart_and_code_list_the_same_permissions() -> None:
+    notes = (DOC.parents[1] / "deploy/helm/fss-exporter/templates/NOTES.txt").read_text()
     listed = re.search(r"range list (.*?) \}\}", notes)
     assert listed
     chart = {*re.findall(r'"([^"]+)"', listed[1])} | {
@@ -64,7 +56,7 @@ def test_page_terraform_chart_and_code_list_the_same_permissions() -> None:
     page = {f"{text.split()[0]} {resource}" for resource, text in documented().items()}
     needs = {need.permission for operation, need in NEEDS.items() if operation not in ELSEWHERE}
     needs -= {"inspect export-sets"}  # read includes inspect
-    assert page == terraform == chart == needs
+    assert page == chart == needs
 
 
 def test_what_only_doctor_needs_is_on_its_page() -> None:

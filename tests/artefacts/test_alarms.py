@@ -161,6 +161,12 @@ class TestTexts:
                 said = [sign for words, sign in signs.items() if words in rule["body"]]
                 assert said in ([], re.findall(r"\) ([<>]=?) ", rule["query"])[:1]), alarm
 
+    def test_say_for_how_many_minutes_it_lasts(self) -> None:
+        for alarm in PACK:
+            for _, rule in alarm.rules():
+                told = {f"PT{minutes}M" for minutes in re.findall(r"for (\d+) minutes", rule["body"])}
+                assert ".absent(" in rule["query"] or told <= {rule["pendingDuration"]}, alarm
+
     def test_leave_no_brace_unclosed_and_fit_a_title(self) -> None:
         for alarm in PACK:
             placeholder = r"\{\{(dimensions\.\w+|severity|metricValues)\}\}"

@@ -72,6 +72,7 @@ class Scraped:
     estimated_seconds: float = math.nan
     # Unix time of the agent's last reading of mountstats. 0 if the scrape does not have the time
     ticked_at: float = 0.0
+    is_read: bool = True  # whether the agent can read the counters. Those of before stay while it cannot
     network_bytes_per_second: float | None = None  # bandwidth of the agent's host. None if the agent does not know it
     ceilings: Mapping[str, ServedCeilings] = field(default_factory=dict)  # ceilings on the page, by address
     states: Mapping[str, StateNow] = field(default_factory=dict)  # how each address serves the agent's host
@@ -98,6 +99,8 @@ def scrape_of(samples: Samples) -> Scraped:
         sizes=_histograms(samples, _SIZES, "address", "operation"),
         estimated_seconds=modes.get(("estimated",), 0.0) if modes else math.nan,
         ticked_at=samples.by("fss_collector_last_success_timestamp_seconds", "collector").get(("nfs",), 0.0),
+        # An agent that reads its own mounts in place of the host's fails too, and has their mount points.
+        is_read=bool(mount_points) or samples.by("fss_collector_success", "collector").get(("nfs",)) != 0,
         network_bytes_per_second=samples.by("fss_client_network_bytes_per_second_limit").get(()),
         ceilings=served_ceilings(samples),
         states=states_of_addresses(samples),

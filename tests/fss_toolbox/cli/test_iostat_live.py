@@ -196,6 +196,17 @@ def metrics(reads: int) -> str:
     return f"# TYPE fss_client_operations_total counter\nfss_client_operations_total{{{labels}}} {reads}\n"
 
 
+@pytest.mark.parametrize(("count", "code"), [(1, 1), (2, 0)])
+def test_the_load_of_an_agent_that_cannot_read_its_counters_is_not_known_and_not_zero(
+    count: int, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, failing = (f'fss_collector_success{{collector="nfs"}} {success}\n' for success in (1, 0))
+    scrapes(monkeypatch, metrics(10) + read, metrics(10) + failing, metrics(10) + failing)
+    answer = ask("iostat", "5", str(count), "--url", "http://host/metrics")
+    assert (answer.code, answer.out) == (code, "")
+    assert "http://host/metrics: the exporter cannot read the NFS counters, so the load is not known" in answer.err
+
+
 def test_the_network_of_an_agents_host_is_judged_by_what_the_agent_exports(monkeypatch: pytest.MonkeyPatch) -> None:
     network = "# TYPE fss_client_network_bytes_per_second_limit gauge\nfss_client_network_bytes_per_second_limit 5e8\n"
     scrapes(monkeypatch, metrics(10) + network, metrics(13) + network)

@@ -4,6 +4,7 @@
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from typing import Final
 
 from fss_exporter.client_scrape import Scraped, durations_between, states_with_load
 from fss_exporter.errors import SourceError
@@ -12,6 +13,8 @@ from fss_toolbox.iostat.traffic_report import Report
 from fss_toolbox.scrape_text import RESTARTED, read_scrape, traffic_between, went_back
 from fss_toolbox.tables import note
 
+UNREAD: Final = "the exporter cannot read the NFS counters, so the load is not known. Its log says why"
+
 
 def reports_of_page(url: str, interval: float, count: int | None, access: Access = OPEN) -> Iterator[Report]:
     """Yield `count` reports (None: no end) about a page of metrics, one each `interval` seconds.
@@ -19,7 +22,7 @@ def reports_of_page(url: str, interval: float, count: int | None, access: Access
     A note tells of each interval that is left out.
 
     Raises:
-        SourceError: the page cannot be read. With a count of 1 also: the exporter was restarted in the interval.
+        SourceError: the page cannot be read. With a count of 1 also: the exporter was restarted in the interval, or cannot read its counters.
     """
     source = shown(url)
     old, last = read_scrape(source, get(url, "text/plain", access)), time.monotonic()
@@ -27,13 +30,14 @@ def reports_of_page(url: str, interval: float, count: int | None, access: Access
     while count is None or done < count:
         time.sleep(interval)
         new, now = read_scrape(source, get(url, "text/plain", access)), time.monotonic()
-        if not went_back(old, new):
-            yield report_between(source, old, new, now - last)
-            done += 1
-        elif count == 1:
-            raise SourceError(f"{source}: {RESTARTED}")
+        unknown = RESTARTED if went_back(old, new) else "" if new.is_read else UNREAD
+        if unknown and count == 1:
+            raise SourceError(f"{source}: {unknown}")
+        if unknown:
+            note(f"{source}: {unknown}. This interval is left out")
         else:
-            note(f"{source}: {RESTARTED}. This interval is left out")
+            yield report_between(source, old, new, now - last)
+        done += unknown != RESTARTED
         old, last = new, now
 
 

@@ -10,6 +10,7 @@ from fss_exporter.model.traffic import Traffic
 from fss_exporter.samples import Samples
 
 RESTARTED = "the exporter was restarted between two scrapes: its counters went back"
+UNREAD = "the exporter cannot read the NFS counters, so the load is not known. Its log says why"
 
 _LONGEST_REASON = 200  # characters. The parser repeats the whole line
 

@@ -192,6 +192,15 @@ def test_a_page_with_a_poller_has_the_whole_load_and_the_coverage_of_the_client(
     assert [reading.figure.coverage for reading in target.of(Quantity.IOPS)] == [None, pytest.approx(800 / 45_000)]
 
 
+def test_counters_that_an_agent_cannot_read_are_no_load_of_zero() -> None:
+    failing = 'fss_collector_success{collector="nfs"} 0\n'
+    source = page(iter((scrape(1000), scrape(1000) + failing)))
+    source.read()
+    picture = source.read()
+    assert "cannot read the NFS counters" in picture.remarks[0]
+    assert picture.targets == ()
+
+
 def test_a_restart_of_the_exporter_is_no_rate() -> None:
     source = page(iter((scrape(1000), scrape(10), scrape(110))))
     source.read()

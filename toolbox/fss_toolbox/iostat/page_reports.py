@@ -4,16 +4,13 @@
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Final
 
 from fss_exporter.client_scrape import Scraped, durations_between, states_with_load
 from fss_exporter.errors import SourceError
 from fss_toolbox.fetch import OPEN, Access, get, shown
 from fss_toolbox.iostat.traffic_report import Report
-from fss_toolbox.scrape_text import RESTARTED, read_scrape, traffic_between, went_back
+from fss_toolbox.scrape_text import RESTARTED, UNREAD, read_scrape, traffic_between, went_back
 from fss_toolbox.tables import note
-
-UNREAD: Final = "the exporter cannot read the NFS counters, so the load is not known. Its log says why"
 
 
 def reports_of_page(url: str, interval: float, count: int | None, access: Access = OPEN) -> Iterator[Report]:

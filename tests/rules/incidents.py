@@ -91,6 +91,12 @@ DOES_NOT_SERVE = (
         for minute, nth in enumerate(("second", "third", "fourth", "fifth"), start=1)
     ),
     Incident(
+        "10 of 16 clients hang, and all agents are away for three minutes meanwhile",
+        Site(hosts=16),
+        (Hang(0, 30, hosts=10), Down(3, 6)),
+        (page("FssMountTargetDown", 14),),
+    ),
+    Incident(
         "16 clients hang one after the other, one a minute",
         Site(hosts=16),
         tuple(Hang(number, 30, first=number, hosts=1) for number in range(16)),

@@ -190,3 +190,18 @@ def test_a_page_of_a_region_counts_servers_of_two_networks_apart_and_each_mount_
         for target, network, address in subjects
     ]
     holds(tmp_path, series, {f'count(ALERTS{{alertname="{alert}"}})': pages}, "service_level.yml")
+
+
+def test_one_client_of_hundreds_is_no_sentence_about_0_percent_of_the_clients(tmp_path: Path) -> None:
+    at = 'network="eu",address="10.0.0.1",instance="{}",job="fss-exporter"'
+    series = {f"fss_client_unanswered_seconds{{{at.format(number)}}}": "0x20" for number in range(300)}
+    for number in range(300):
+        series[f'fss_client_address_seconds_total{{{at.format(number)},verdict="fine"}}'] = "0+60x20"
+    for name in ("delayed_requests", "unexpected_errors"):
+        series[f"fss_client_{name}_total{{{at.format(0)}}}"] = "0+6x20"
+    for state, subject in (("failing", "failed requests"), ("slow", "latency")):
+        of = f'{at.format(0)},state="{state}",subject="{subject}",detail="read"'
+        series[f"fss_client_address_state_evidence_ratio{{{of}}}"] = "2x20"
+    expected = {"count(address_state_detail:fss_clients:count)": 2.0, "count(address:fss_evidence:ratio)": 0.0}
+
+    holds(tmp_path, [{"series": name, "values": values} for name, values in series.items()], expected)

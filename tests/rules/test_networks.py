@@ -205,3 +205,20 @@ def test_one_client_of_hundreds_is_no_sentence_about_0_percent_of_the_clients(tm
     expected = {"count(address_state_detail:fss_clients:count)": 2.0, "count(address:fss_evidence:ratio)": 0.0}
 
     holds(tmp_path, [{"series": name, "values": values} for name, values in series.items()], expected)
+
+
+def test_what_clients_prove_is_never_rounded_up(tmp_path: Path) -> None:
+    """53 of 64 encrypted connections are 82.8 %."""
+    of = 'tenancy="t",region="eu",mount_target_id="m"'
+    series = {
+        f'fss_mount_target_info{{{of},mount_target="mt",network="eu",address="10.0.0.1",job="p"}}': "1x20",
+        f'fss_mount_target_encrypted_connections_limit{{{of},job="p"}}': "64x20",
+        'fss_oci_warning_ratio{tenancy="t",region="eu",job="p"}': "0.8x20",
+    }
+    for number in range(53):
+        at = f'network="eu",address="10.0.0.1",instance="c{number}",job="fss-exporter"'
+        series[f'fss_client_mount_info{{{at},encrypted="true"}}'] = "1x20"
+        series[f"fss_client_unanswered_seconds{{{at}}}"] = "0x20"
+    expected = {'sum(address:fss_evidence:ratio{says="it used at least"})': 0.82}
+
+    holds(tmp_path, [{"series": name, "values": values} for name, values in series.items()], expected)

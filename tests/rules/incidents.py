@@ -283,7 +283,7 @@ REQUESTS_FAIL_OR_ARE_SLOW = (
             page(
                 "FssMountTargetFailing",
                 4,
-                f"{FIRST} had requests that failed or had no reply in 10 of the last 60 minutes. Its ",
+                f"{FIRST} had requests that failed or had no reply in 10 of the last 60 minutes: its ",
                 "s failed for 100% of the clients that asked, OCI says that 10% of all requests failed. Check quotas",
                 told=10,
             ),

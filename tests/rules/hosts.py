@@ -70,6 +70,7 @@ class _Agent:
         )
         mounts = MountSettings(services=settings.services, latency_objectives=settings.latency_objectives)
         self._agent = NfsAgent(flags, mounts, clock=clock, wall_clock=wall_clock)
+        self._started = wall_clock()
         self._has_mistake = False
         self._reload = Reloading([self._read])
         sources: dict[str, Source] = {"nfs": self._agent.collector}
@@ -96,7 +97,7 @@ class _Agent:
         self._agent.ticker.tick()
 
     def body(self) -> str:
-        return written(self._collectors.collect())
+        return f"{written(self._collectors.collect())}process_start_time_seconds {self._started}\n"
 
 
 class _CallTables:

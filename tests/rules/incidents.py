@@ -1148,9 +1148,9 @@ MONITORING = (
         (Down(8, 10, hosts=6), Down(10, 30, hosts=6, is_listed=False)),
     ),
     Incident(
-        "hosts live seven minutes, and others follow them",
+        "hosts live twelve minutes, and others follow them at their addresses",
         Site(),
-        tuple(Down(number - 30, every=10, lasting=3, first=number, hosts=1, is_listed=False) for number in range(10)),
+        tuple(Down(number - 30, every=15, lasting=3, first=number, hosts=1, is_listed=False) for number in range(10)),
     ),
     Incident(
         "the clocks of hosts are ten minutes ahead, and are then set half an hour behind",

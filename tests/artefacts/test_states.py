@@ -42,7 +42,7 @@ def test_a_page_about_clients_that_hang_takes_the_share_and_the_number_of_the_st
         r"record: address:fss_clients_waiting:count\n.*?labels:", PACK["service_level.yml"], re.DOTALL
     )
     assert f">= 60) >= {LEAST_CLIENTS}\n" in waiting
-    assert f"address:fss_clients_asking:count) >= {CLIENTS_SHARES['hanging']}\n" in waiting
+    assert f"address:fss_clients_asking:count) < {CLIENTS_SHARES['hanging']}\n" in waiting
 
 
 def test_bad_minutes_of_clients_are_those_of_the_states() -> None:

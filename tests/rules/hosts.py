@@ -216,14 +216,18 @@ class Host:
         self._root = Path(undo.enter_context(tempfile.TemporaryDirectory(dir=IN_MEMORY)))
         self._undo = undo
         if any(isinstance(fault, faults.SecondAgent) and fault.hits_host(self._number) for fault in of_incident):
-            (self._root / "sys/kernel/random").mkdir(parents=True)
-            (self._root / "sys/kernel/random/boot_id").write_text(f"boot of host {self._number}")
+            self._boot("first")
         lines = (f"{mount.address}:{mount.export} {mount.mount_point} nfs nofail\n" for mount in self.mounts.values())
         (self._root / "fstab").write_text("".join(lines))
         addresses = [mount.address for mount in self.mounts.values()]
         self._calls = _CallTables(self._root, addresses) if settings.p99_objectives else None
         self._exporter: _Exporter | None = None
         self._minute = 0.0
+
+    def _boot(self, name: str) -> None:
+        folder = self._root / "sys/kernel/random"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "boot_id").write_text(f"{name} boot of host {self._number}")
 
     def _wall(self) -> float:
         wrong = self._fault(faults.HostClock, self._minute)
@@ -250,17 +254,23 @@ class Host:
             (self._root / "1" / "mountstats").unlink()
         if self._fault(faults.OwnMounts, minute):
             write_procfs(self._root, "", "", pid="self")
-        if self._fault(faults.Down, minute):
-            self._exporter = None
-        elif self._exporter is None:
-            if self._settings.is_node_exporter:
-                self._exporter = _NodeExporter(self._root, self._undo)
-            else:
-                self._exporter = _Agent(self._root, self._clock, self._wall, self._settings, self._calls)
+        self._start_or_end(minute)
         if self._exporter:
             self._exporter.configure(has_mistake=self._fault(faults.ReloadRefused, minute) is not None)
         if self._exporter and not self._fault(faults.Stalled, minute):
             self._exporter.tick()
+
+    def _start_or_end(self, minute: float) -> None:
+        down = self._fault(faults.Down, minute)
+        if down:
+            self._exporter = None
+            if not down.is_listed and len(self._targets) == 1:
+                # Another host follows at the address. A kernel that stands for many hosts keeps its boot, because they would seem to be one host.
+                self._boot(f"minute {minute}")
+        elif self._exporter is None and self._settings.is_node_exporter:
+            self._exporter = _NodeExporter(self._root, self._undo)
+        elif self._exporter is None:
+            self._exporter = _Agent(self._root, self._clock, self._wall, self._settings, self._calls)
 
     def body(self, minute: float) -> str | None:
         """Return the text of a scrape. None if nothing answers."""

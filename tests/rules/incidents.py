@@ -91,9 +91,9 @@ DOES_NOT_SERVE = (
         for minute, nth in enumerate(("second", "third", "fourth", "fifth"), start=1)
     ),
     Incident(
-        "10 of 16 clients hang, and all agents are away for three minutes meanwhile",
+        "10 of 16 clients hang, and all agents are away for four minutes meanwhile",
         Site(hosts=16),
-        (Hang(0, 30, hosts=10), Down(3, 6)),
+        (Hang(0, 30, hosts=10), Down(2, 6)),
         (page("FssMountTargetDown", 14),),
     ),
     Incident(
@@ -1133,6 +1133,18 @@ MONITORING = (
         (Down(-60, 0, hosts=1, is_listed=False), Down(0, 5, hosts=1)),
     ),
     Incident(
+        "the agent of one host dies each six minutes",
+        Site(),
+        (Down(0, 60, every=6, lasting=1, hosts=1),),
+        (
+            ticket(
+                "FssExporterDown",
+                35,
+                "1 exporter(s) of job fss-agent started more than four times within an hour, for example host-0:10949. ",
+            ),
+        ),
+    ),
+    Incident(
         "a roll-out restarts one agent after another",
         Site(minutes=30),
         tuple(Down(number, number + 1, first=number, hosts=1) for number in range(10)),
@@ -1148,9 +1160,9 @@ MONITORING = (
         (Down(8, 10, hosts=6), Down(10, 30, hosts=6, is_listed=False)),
     ),
     Incident(
-        "hosts live twelve minutes, and others follow them at their addresses",
+        "hosts live seven minutes, and others follow them",
         Site(),
-        tuple(Down(number - 30, every=15, lasting=3, first=number, hosts=1, is_listed=False) for number in range(10)),
+        tuple(Down(number - 30, every=10, lasting=3, first=number, hosts=1, is_listed=False) for number in range(10)),
     ),
     Incident(
         "the clocks of hosts are ten minutes ahead, and are then set half an hour behind",

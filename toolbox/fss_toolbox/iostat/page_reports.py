@@ -34,7 +34,8 @@ def reports_of_page(url: str, interval: float, count: int | None, access: Access
             note(f"{source}: {unknown}. This interval is left out")
         else:
             yield report_between(source, old, new, now - last)
-        done += unknown != RESTARTED
+        if unknown != RESTARTED:
+            done += 1
         old, last = new, now
 
 

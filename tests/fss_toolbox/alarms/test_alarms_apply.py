@@ -55,9 +55,9 @@ def session_in(region: Region) -> Session:
     return Session(credentials, region.tenancy.region, reach(endpoints), budget=budget, jitter=lambda: 0.0)
 
 
-def planned(service: Alarms, wanted: tuple[pack.Alarm, ...] = FEW, *, delete_copies: bool = False) -> Plan:
+def planned(service: Alarms, wanted: tuple[pack.Alarm, ...] = FEW) -> Plan:
     owned, foreign = existing_alarms(service, STORAGE, "fss")
-    return plan(wanted, owned, foreign, delete_copies=delete_copies)
+    return plan(wanted, owned, foreign)
 
 
 def alarm_called(by_hand: Clients, name: str) -> Any:

@@ -118,7 +118,7 @@ DOES_NOT_SERVE = (
         "all clients hang for 40 seconds of each minute",
         Site(hosts=8),
         (Hang(0.1, 30, every=1, lasting=0.67),),
-        (page("FssMountTargetFailing", 8),),
+        (page("FssMountTargetFailing", 8, "no reply came to 100% of the clients that asked. Check its state in OCI and"),),
     ),
     Incident(
         "all clients hang for 100 seconds of each three minutes",
@@ -204,7 +204,7 @@ DOES_NOT_SERVE = (
         "3 of 20 clients get errors on soft mounts for 12 minutes",
         Site(hosts=20),
         (GiveUp(0, 12, hosts=3),),
-        (page("FssMountTargetFailing", 10),),
+        (page("FssMountTargetFailing", 10, "no reply came to 15% of the clients that asked. Check its state in OCI and"),),
     ),
     Incident(
         "a soft mount gives up, and nothing is asked after the server is back",
@@ -642,7 +642,10 @@ LOAD_AND_CEILINGS = (
             }
         ),
         (PollerDown(), Work(15, times=72)),
-        (page("FssOciPollerDown", 15), ticket("FssMountTargetReadBandwidthHigh", 30, since=15)),
+        (
+            page("FssOciPollerDown", 15),
+            ticket("FssMountTargetReadBandwidthHigh", 30, " carried many reads: it used at least ", since=15),
+        ),
     ),
     Incident(
         "OCI publishes 20 minutes late, and clients fill the mount target",
@@ -1101,7 +1104,7 @@ MONITORING = (
         (LeaseUnreadable(0, 60),),
         (
             ticket(
-                "FssCollectorFailing", 20, "1 exporter(s) of job ", "cannot read the source of the oci_lease collector"
+                "FssCollectorFailing", 20, "The oci_lease collector of 1 exporter(s) of job fss fails or stands still"
             ),
         ),
     ),
@@ -1194,7 +1197,7 @@ MONITORING = (
         "two of ten agents cannot read mountstats",
         Site(),
         (Unreadable(hosts=2),),
-        (ticket("FssCollectorFailing", 15, "2 exporter(s) of job fss-agent cannot read", "for example host-"),),
+        (ticket("FssCollectorFailing", 15, "2 exporter(s) of job fss-agent fails", "for example host-"),),
     ),
     Incident(
         "two of ten agents read the mounts of their own container",
@@ -1229,7 +1232,7 @@ MONITORING = (
         "the loop of an agent stands still",
         Site(),
         (Stalled(hosts=1),),
-        (ticket("FssCollectorFailing", 40),),
+        (ticket("FssCollectorFailing", 40, "The nfs collector of 1 exporter(s) of job fss-agent fails or stands still"),),
     ),
     Incident(
         "agents skip a record of a new kernel", Site(), (Garbled(hosts=2),), (ticket("FssCoverageIncomplete", 40),)
@@ -1271,7 +1274,7 @@ MONITORING = (
             ticket(
                 "FssCoverageIncomplete",
                 45,
-                "lack mount targets of eu-frankfurt-1. For example, poller-0:10949 lacks 2. ",
+                "have gaps in their mount targets of eu-frankfurt-1. For example, poller-0:10949 lacks 2. ",
             ),
         ),
     ),

@@ -198,6 +198,23 @@ def test_bandwidth_of_fio_3_in_decimal_units_is_decimal() -> None:
 
 
 @pytest.mark.parametrize(
+    ("sizes", "one_size"),
+    [
+        ("(R) 4096B-4096B, (W) 128KiB-128KiB, (T) 4096B-4096B", True),
+        ("4K-4K/128K-128K/4K-4K", True),  # fio 2
+        ("4096B-4096B,128KiB-128KiB,4096B-4096B", True),  # fio 2.18
+        ("(R) 4096B-4096B, (W) 4096B-128KiB, (T) 4096B-4096B", False),
+        ("(R) 128KiB-128KiB, (W) 4096B-4096B, bs_is_seq_rand", True),  # sequential, then random
+    ],
+)
+def test_writes_have_the_size_of_writes(sizes: str, one_size: bool) -> None:
+    announced = f"a: (g=0): rw=write, bs={sizes}, ioengine=libaio, iodepth=32\n"
+    (job,) = read_report("r.txt", f"{announced}{HEAD}  write: IOPS=2000, BW=250MiB/s (262MB/s)(14.6GiB/60001msec)\n")
+
+    assert (job.writes.mean_bytes, job.writes.one_size) == (128 * 1024, one_size)
+
+
+@pytest.mark.parametrize(
     ("mean", "most", "unit", "is_left_out"),
     [
         ("177.56", "349", "msec", False),

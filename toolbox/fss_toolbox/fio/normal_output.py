@@ -64,9 +64,11 @@ _ISSUED: Final = re.compile(
     r"(?:,?\s+short=(?:r=)?(?P<short>\d+))?"
 )
 _DEPTH: Final = re.compile(r"iodepth=(\d+)")
-_SIZE: Final = re.compile(
-    r"bs=(?:\(R\)\s*)?(\d+(?:\.\d+)?)([KMG]?i?B?)-(\d+(?:\.\d+)?)([KMG]?i?B?)", re.IGNORECASE | re.ASCII
-)
+
+# Smallest and largest size. Behind `bs=` stand those of reads, then of writes, in every version.
+_SIZES: Final = re.compile(r"(\d+(?:\.\d+)?)([KMG]?i?B?)-(\d+(?:\.\d+)?)([KMG]?i?B?)", re.IGNORECASE | re.ASCII)
+_BY_PATTERN: Final = "bs_is_seq_rand"  # the sizes are those of sequential and of random requests
+
 _ENGINE: Final = re.compile(r"ioengine=(\w+)")
 _PATTERN: Final = re.compile(r"\brw=(\w+)")
 _DAMAGED: Final = re.compile(r"\d{16}")  # fio prints no number with 16 digits
@@ -328,7 +330,7 @@ def _direction(source: str, result: _Result, way: str, announced: str) -> Direct
     if issued and runtime:
         iops = issued / runtime
     count = issued or max(1, round(iops * (runtime or 1)))
-    size = _one_size(announced, bandwidth / iops)
+    size = _one_size(announced, way, bandwidth / iops)
     mean = part.latencies.get("lat") or part.latencies.get("clat", 0.0) + part.latencies.get("slat", 0.0)
     return Direction(
         operations=iops,
@@ -375,11 +377,11 @@ def _bandwidth(figures: str) -> float | None:
     )
 
 
-def _one_size(announced: str, mean: float) -> int:
-    """Return the size of every request in bytes. 0 if sizes are mixed, or neither stated nor a power of two."""
-    match = _SIZE.search(announced)
-    if match:
-        low, high = (_bytes(*match.group(first, first + 1)) for first in (1, 3))
+def _one_size(announced: str, way: str, mean: float) -> int:
+    """Return the size of every request of a direction in bytes. 0 if sizes are mixed, or neither stated nor a power of two."""
+    stated = [] if _BY_PATTERN in announced else _SIZES.findall(announced.partition("bs=")[2])
+    if of_way := dict(zip(("read", "write"), stated, strict=False)).get(way):
+        low, high = _bytes(*of_way[:2]), _bytes(*of_way[2:])
         return low if low == high else 0
     size = 512
     while size < mean / (1 + _ROUNDED):

@@ -122,6 +122,18 @@ def test_bytes_that_cost_more_than_all_iops_scale_the_whole_mix() -> None:
     assert traffic.read_bytes == 40 << 20
 
 
+def test_classes_grow_with_their_operations() -> None:
+    """An agent counts durations by class: 1 READ and 100 other requests are in flight."""
+    metadata = OperationTraffic(110, Bounds.exact(180), execute_seconds=100)
+    reads = replace(MIX.operations["READ"], execute_seconds=1)
+    traffic = with_amount(replace(MIX, classes={"read": reads, "metadata_read": metadata}), whole(660 + 360, 20 << 20))
+
+    assert traffic is not None
+    assert traffic.iops == pytest.approx((1_020, 1_020, 1_020))
+    assert traffic.all_operations.operations == pytest.approx(240)
+    assert traffic.all_operations.execute_seconds == pytest.approx(202)
+
+
 def test_writes_that_no_scraped_client_makes_have_no_mix() -> None:
     assert with_amount(MIX, whole(5_000, 10 << 20, 1e6)) is None
 

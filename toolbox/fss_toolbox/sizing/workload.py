@@ -11,7 +11,10 @@ from fss_exporter.model.operations import (
     FIXED_COSTS,
     LARGEST_TRANSFER_BYTES,
     READ,
+    READ_CLASS,
     WRITE,
+    WRITE_CLASS,
+    class_of,
     nlm_io_operations,
     read_io_operations,
     write_io_operations,
@@ -137,22 +140,24 @@ def with_amount(mix: Traffic, whole: Traffic) -> Traffic | None:
     """
     if mix.iops is None or not mix.iops.point:
         return None
-    transfers = {READ: (mix.read_bytes, whole.read_bytes), WRITE: (mix.written_bytes, whole.written_bytes)}
-    operations: dict[str, OperationTraffic] = {}
-    for name, (own, wanted) in transfers.items():
-        if own and name in mix.operations:
-            operations[name] = scaled(Traffic({name: mix.operations[name]}), wanted / own).operations[name]
-        elif wanted:
+    transfers = {READ_CLASS: (mix.read_bytes, whole.read_bytes), WRITE_CLASS: (mix.written_bytes, whole.written_bytes)}
+    by_class, factors = mix.by_class, dict[str, float]()
+    for of_class, (own, wanted) in transfers.items():
+        if wanted and not (own and of_class in by_class):
             return None
-    others = {name: rate for name, rate in mix.operations.items() if name not in transfers}
-    if whole.iops is None:
-        return Traffic(operations | others, whole.read_bytes, whole.written_bytes)
-    left = whole.iops.point - sum(rate.iops.point for rate in operations.values() if rate.iops)
-    cost = sum(rate.iops.point for rate in others.values() if rate.iops) or (
-        mix.iops.point - sum(rate.iops.point for name in transfers if (rate := mix.operations.get(name)) and rate.iops)
+        factors[of_class] = wanted / own if own else 0.0
+    others = 1.0
+    if whole.iops is not None:
+        costs = {of_class: rate.iops.point for of_class, rate in by_class.items() if rate.iops}
+        left = whole.iops.point - sum(factors[of_class] * costs.get(of_class, 0.0) for of_class in transfers)
+        cost = sum(cost for of_class, cost in costs.items() if of_class not in transfers)
+        if left < 0 or cost <= 0:
+            factor = whole.iops.point / mix.iops.point
+            return replace(scaled(mix, factor), read_bytes=whole.read_bytes, written_bytes=whole.written_bytes)
+        others = left / cost
+    return Traffic(
+        {name: _times(rate, factors.get(class_of(name), others)) for name, rate in mix.operations.items()},
+        whole.read_bytes,
+        whole.written_bytes,
+        classes={of_class: _times(rate, factors.get(of_class, others)) for of_class, rate in mix.classes.items()},
     )
-    if left < 0 or cost <= 0:
-        factor = whole.iops.point / mix.iops.point
-        return replace(scaled(mix, factor), read_bytes=whole.read_bytes, written_bytes=whole.written_bytes)
-    operations |= scaled(Traffic(others), left / cost).operations
-    return Traffic(operations, whole.read_bytes, whole.written_bytes)

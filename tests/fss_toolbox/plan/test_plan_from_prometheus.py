@@ -592,11 +592,14 @@ def test_the_ranked_list_has_a_figure_for_each_change(week: processes.Prometheus
     assert "no load is known against a ceiling" in " ".join(ask(*flags, "--shape", "none").out.split())
 
 
-def of_two_file_systems(query: str, _: bool, of_the_second: str) -> Iterator[Series]:
+def of_two_file_systems(query: str, _: bool, of_the_second: str, network: str = "eu-1") -> Iterator[Series]:
     """A Prometheus with a busy and a quiet mount target. Each exports a file system with the name data."""
-    values = {"ocid1.a": ("10.0.0.5", "ocid1.fs-a", "45000"), "ocid1.b": ("10.0.0.6", of_the_second, "5000")}
-    for target, (address, file_system, iops) in values.items():
-        labels = {"mount_target_id": target, "mount_target": target, "address": address}
+    values = {
+        "ocid1.a": ("10.0.0.5", "eu-1", "ocid1.fs-a", "45000"),
+        "ocid1.b": ("10.0.0.6", network, of_the_second, "5000"),
+    }
+    for target, (address, own, file_system, iops) in values.items():
+        labels = {"mount_target_id": target, "mount_target": target, "network": own, "address": address}
         is_figure = "fss_mount_target" in query and "limit" not in query
         if is_figure or ("fss_export_info" in query and address in query):
             yield labels | {"export": "/data", "file_system": "data", "file_system_id": file_system}, iops
@@ -605,12 +608,14 @@ def of_two_file_systems(query: str, _: bool, of_the_second: str) -> Iterator[Ser
 
 
 @pytest.mark.parametrize(
-    ("of_the_second", "saves"), [("ocid1.fs-a", [pytest.approx(20_000)]), ("ocid1.fs-b", [])], ids=["one", "two"]
+    ("of_the_second", "network", "saves"),
+    [("ocid1.fs-a", "eu-1", [pytest.approx(20_000)]), ("ocid1.fs-b", "eu-1", []), ("ocid1.fs-a", "vcn-b", [])],
+    ids=["one", "two", "one in two networks"],
 )
-def test_load_moves_within_a_file_system_and_not_to_another_of_its_name(
-    of_the_second: str, saves: list[float], monkeypatch: pytest.MonkeyPatch
+def test_load_moves_within_a_file_system_and_a_network_and_not_to_another_of_its_name(
+    of_the_second: str, network: str, saves: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server = answering(partial(of_two_file_systems, of_the_second=of_the_second))
+    server = answering(partial(of_two_file_systems, of_the_second=of_the_second, network=network))
     monkeypatch.setattr(command, "get", lambda url, *_: server(url))
     advice = ask("plan", "--prometheus", "http://p", "--advice", "--output", "json").document["advice"]
     moves = [change for change in advice if change["kind"] == "move"]

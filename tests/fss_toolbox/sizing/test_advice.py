@@ -17,7 +17,7 @@ PRICES = {name: Price(0.3, "s", "2026-11-24") for name in SHAPES}
 def target(
     name: str,
     place: str,
-    iops: float,
+    iops: float | None,
     limit: float,
     file_systems: dict[str, float],
     exports: dict[str, str],
@@ -25,10 +25,11 @@ def target(
     read_bytes: float = 0.0,
     shape: str = "standard",
     bill: DomainBill | None = None,
+    network: str = "",
 ) -> TargetLoad:
     read_limit = SHAPES[shape].limits.read_bytes_per_second
     used = (Use(IOPS, "IOPS", iops, limit), Use(READ_BANDWIDTH, "B/s", read_bytes, read_limit))
-    return TargetLoad(name, place, used, file_systems, exports, shape=shape, bill=bill)
+    return TargetLoad(name, place, used, file_systems, exports, shape=shape, bill=bill, network=network)
 
 
 def advice(targets: list[TargetLoad], mounts: list[MountLoad] | None = None) -> list[Advice]:
@@ -125,8 +126,10 @@ def test_the_largest_clients_that_fit_are_named_first() -> None:
     [
         target("mt", "10.0.0.9", 5_000, 50_000, {"other": 5_000}, {}),
         target("mt", "10.0.0.9", 40_000, 50_000, {"projects": 40_000}, {}),
+        target("mt", "10.0.0.9", 5_000, 50_000, {"projects": 5_000}, {}, network="vcn-b"),
+        target("mt", "10.0.0.9", None, 50_000, {"projects": 0}, {}, read_bytes=1e6),
     ],
-    ids=["no shared file system", "shares are even"],
+    ids=["no shared file system", "shares are even", "another network", "its load is not known"],
 )
 def test_nothing_moves_where_it_would_not_help(other: TargetLoad) -> None:
     assert of_what_is_there([HOME, other]) == []

@@ -148,6 +148,7 @@ def _target(name: str, load: Load, exports: Sequence[_Export], costs: Mapping[_F
         transfers={ocid: (cost.read_bytes, cost.written_bytes) for ocid, cost in own.items()},
         exports={export.export: export.file_system_id for export in exports},
         names={ocid: export.file_system for ocid, export in behind.items()},
+        network=load.place.network if load.place else "",
     )
 
 

@@ -81,6 +81,7 @@ class TargetLoad:
     bill: DomainBill | None = None  # of the availability domain. None if unknown
     # reads and writes of each file system, bytes per second, by OCID
     transfers: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    network: str = ""  # empty if unknown
 
     @property
     def iops(self) -> float:
@@ -222,9 +223,7 @@ def _moves(targets: Sequence[TargetLoad], mounts: Sequence[MountLoad], most: flo
     for place in sorted(present, key=lambda place: -present[place].ratio):
         full = present[place]
         emptier = [
-            target
-            for target in present.values()
-            if target.file_systems.keys() & full.file_systems.keys() and full.ratio - target.ratio >= UNEVEN
+            target for target in present.values() if _can_take(target, full) and full.ratio - target.ratio >= UNEVEN
         ]
         if not emptier:
             continue
@@ -254,6 +253,13 @@ def _moves(targets: Sequence[TargetLoad], mounts: Sequence[MountLoad], most: flo
             " helps serial work",
             relieves=rest.ratio <= most < full.ratio,
         )
+
+
+def _can_take(target: TargetLoad, full: TargetLoad) -> bool:
+    """Whether clients of `full` reach their files at a target too. An unknown load is no room."""
+    loads = {target.use(resource).demand for resource in (IOPS, full.fullest.resource)}
+    shared = target.file_systems.keys() & full.file_systems.keys()
+    return bool(shared) and target.network == full.network and None not in loads
 
 
 def _even_share(full: TargetLoad, free: TargetLoad) -> float:

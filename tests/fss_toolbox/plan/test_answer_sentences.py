@@ -126,7 +126,10 @@ def test_connections_are_told_from_the_target_on_or_where_a_client_has_several(
             "connections: 10 clients x nconnect 7 = 70. One mount target takes 100,000, so 14,285 such clients (",
         ),
         # A recorded load has the connections that OCI counted. How many clients hold them is not known.
-        (ClientHosts(count=90_000), "connections: 90,000. One mount target takes 100,000 (the white paper"),
+        (
+            ClientHosts(counted_connections=90_000),
+            "connections: 90,000. One mount target takes 100,000 (the white paper",
+        ),
         (
             ClientHosts(count=70, encrypted=True),
             "encrypted connections: 70. One mount target takes 4,096 (the white paper states 64 clients with TLS",

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterator
 from functools import partial
 from types import SimpleNamespace
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -481,6 +482,22 @@ def test_what_a_poller_sees_is_planned_by_its_shape(week: processes.Prometheus) 
     assert "binds first: read bandwidth, at 80.0 %" in answer.out
     assert "operations/s" not in answer.out
     assert "connections      40.0 connections" in answer.out
+
+
+def test_recorded_connections_are_no_number_of_clients(week: processes.Prometheus) -> None:
+    """40 connections can be those of 40 clients, or of 5 clients with nconnect=8."""
+    flags = ("--client-bandwidth", "10Gbit/s", "--network-rtt", "5ms", "--what-if", "nconnect=8", "--output", "json")
+    (plan,) = at_prompt(week, *flags).document["plans"]
+    (changed,) = plan["what_if"]
+
+    def figures(of: dict[str, Any]) -> dict[str, tuple[float | None, float | None]]:
+        return {use["resource"]: (use["demand"], use["limit"]) for use in (*of["mount_target"], *of["clients"])}
+
+    assert figures(plan)["connections"] == (40, 100_000)
+    assert figures(plan)["client network"] == (2e9, None)
+    assert figures(plan)["TCP window / network RTT"] == (2e9, 40 * (3 << 20) / 0.005)
+    assert figures(changed)["connections"] == (None, 100_000)
+    assert figures(changed)["TCP window / network RTT"] == (2e9, None)
 
 
 @answering

@@ -357,10 +357,9 @@ def _address(name: str, load: Load) -> str:
 
 
 def _case(name: str, load: Load, ceilings: _Ceilings, flags: PlanFlags, prices: Mapping[str, Price]) -> Case:
-    clients, shape, address = flags.hosts, ceilings.shape(load.shape), _address(name, load)
+    shape, address = ceilings.shape(load.shape), _address(name, load)
+    clients = replace(flags.hosts, counted_connections=load.connections)
     load = without_costs(load) if shape == NO_SHAPE else load
-    if load.connections and clients.count is None and clients.nconnect == 1:
-        clients = replace(clients, count=round(load.connections))
     limits = load.limits or ceilings.at(address, load.shape, None)
     scenario = Scenario(load, shape, limits, clients, flags.target, flags.mount_targets)
     changed = tuple((change, what_if(scenario, change, ceilings.of_shape)) for change in flags.changes)

@@ -121,7 +121,7 @@ def _both_directions(scenario: Scenario, answer: capacity.CapacityAnswer) -> Ite
 def _connections(scenario: Scenario, answer: capacity.CapacityAnswer) -> Iterator[str]:
     clients = scenario.clients
     for use in answer.mount_target:
-        if use.resource not in capacity.CONNECTION_BOUNDS or use.limit is None or clients.count is None:
+        if use.resource not in capacity.CONNECTION_BOUNDS or use.limit is None or clients.connections is None:
             continue
         if use.resource == "connections" and clients.nconnect == 1 and (use.ratio or 0) < scenario.target:
             continue
@@ -136,7 +136,7 @@ def _connections(scenario: Scenario, answer: capacity.CapacityAnswer) -> Iterato
             several = f"{clients.count:,} clients x nconnect {clients.nconnect} = "
             such = f", so {use.limit // clients.nconnect:,.0f} such clients"
         yield (
-            f"{use.resource}: {several}{clients.connections:,}. One mount target takes {use.limit:,.0f}{such}"
+            f"{use.resource}: {several}{clients.connections:,.0f}. One mount target takes {use.limit:,.0f}{such}"
             f" ({source})"
         )
 

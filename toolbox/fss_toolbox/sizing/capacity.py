@@ -35,6 +35,7 @@ class ClientHosts:
 
     count: int | None = None  # number of hosts
     nconnect: int = 1  # TCP connections of each host to the mount target
+    counted_connections: float | None = None  # TCP connections as recorded, of an unknown number of hosts
     concurrency: float | None = None  # requests in flight at a time, on all hosts together
     latency_seconds: float | None = None  # mean time of a request
     bandwidth: float | None = None  # bytes per second of the network of one host, in each direction
@@ -44,9 +45,11 @@ class ClientHosts:
     stunnel: bool = False  # whether Windows with stunnel encrypts them
 
     @property
-    def connections(self) -> int | None:
-        """TCP connections of all hosts."""
-        return None if self.count is None else self.count * self.nconnect
+    def connections(self) -> float | None:
+        """TCP connections of all hosts. Without their number, nobody knows what nconnect makes of the counted connections."""
+        if self.count is None:
+            return self.counted_connections if self.nconnect == 1 else None
+        return self.count * self.nconnect
 
     @property
     def highest_rate(self) -> float | None:

@@ -8,11 +8,16 @@ from tests.fss_exporter.oci.test_minute_judge import Figures, spoilt
 
 from fss_exporter.model.knowledge import FRESH_SECONDS
 from fss_exporter.model.limits import STANDARD
+from fss_exporter.model.minute_verdict import RequestKind
 from fss_exporter.model.state import Judgement, State
 from fss_exporter.model.thresholds import WARNING_RATIO
-from fss_exporter.oci.inventory.oci_inventory import MountTarget
+from fss_exporter.oci.inventory.inventory_snapshot import InventorySnapshot
+from fss_exporter.oci.inventory.oci_inventory import FileSystem, Inventory, MountTarget
 from fss_exporter.oci.minutes.resource_loads import ResourceLoad
+from fss_exporter.oci.minutes.target_figures import Judged, TargetFigures
+from fss_exporter.oci.rows.minute_rows import minute_rows
 from fss_exporter.oci.rows.mount_target_states import StateTimes, Subjects, judge_mount_target
+from fss_exporter.oci.snapshot import PollSnapshot, RegionSnapshot
 from fss_exporter.settings import Settings
 
 LIMITS = replace(STANDARD.limits, connections=None)
@@ -114,3 +119,25 @@ def test_the_age_of_a_state_counts_from_the_poll_that_found_it_and_not_from_a_sc
     assert region.poll is not None
     times.note(region, Settings())
     assert times.seconds(mount_target("a").id, State.FAILING, region.poll.ended + 600.0) == 600.0
+
+
+@pytest.mark.parametrize("name", ["data", None], ids=["one name", "not listed"])
+def test_file_systems_that_no_label_tells_apart_have_one_series_with_the_largest_ratio(name: str | None) -> None:
+    """Prometheus refuses a page that has a series twice."""
+    target = mount_target("a")
+    systems = {
+        ocid: FileSystem(id=ocid, name=name, compartment_id="c", availability_domain="AD-1", state="ACTIVE")
+        for ocid in ("fs-1", "fs-2")
+        if name
+    }
+    inventory = Inventory(mount_targets={target.id: target}, file_systems=systems)
+    ratios = {RequestKind(ocid, "read", "0B_to_8KiB"): ratio for ocid, ratio in (("fs-1", 2.5), ("fs-2", 1.5))}
+    figures = TargetFigures({}, Judged(600, 2.5, ratios, 1.0))
+    region = RegionSnapshot("eu", InventorySnapshot(inventory), PollSnapshot(targets={target.id: figures}))
+    families = {
+        rows.metric: list(rows.rows) for rows in minute_rows(region, inventory, Settings(), 700.0, StateTimes())
+    }
+    of_reads = [
+        ratio for labels, ratio in families["fss_mount_target_state_evidence_ratio"] if "read up to 8 KiB" in labels
+    ]
+    assert of_reads == [2.5]

@@ -84,32 +84,21 @@ def _name(inventory: Inventory, file_system: str) -> str:
 
 def _state_rows(region: RegionSnapshot, settings: Settings, now: float, times: StateTimes) -> Iterator[Rows]:
     """Yield the rows of the state of each mount target, of its age and of its reasons."""
-    states, ages, reasons = [], [], []
+    states, ages = [], []
+    reasons: dict[tuple[str, ...], float] = {}  # the largest ratio, because file systems can have one name
     for target, judgement in judged_mount_targets(region, settings, now):
         labels = (region.region, target.id, target.name)
         state = judgement.state
         states.append((labels, float(state)))
         ages.append((labels, times.seconds(target.id, state, now)))
-        if state is not State.FINE:
-            reasons += [
-                (
-                    (
-                        *labels,
-                        state.word,
-                        reason.subject.name,
-                        reason.detail,
-                        reason.who,
-                        _LABELS[reason.figure.source],
-                    ),
-                    ratio,
-                )
-                for reason in judgement.reasons
-                if reason.figure is not None and (ratio := reason.limit_ratio) is not None
-            ]
+        for reason in judgement.reasons if state is not State.FINE else ():
+            if reason.figure is not None and (ratio := reason.limit_ratio) is not None:
+                told = (state.word, reason.subject.name, reason.detail, reason.who, _LABELS[reason.figure.source])
+                reasons[*labels, *told] = max(ratio, reasons.get((*labels, *told), ratio))
     yield Rows("fss_mount_target_state", BY_MOUNT_TARGET, states)
     yield Rows("fss_mount_target_state_age_seconds", BY_MOUNT_TARGET, ages)
     evidence = (*BY_MOUNT_TARGET, "state", "subject", "detail", "file_system", "source")
-    yield Rows("fss_mount_target_state_evidence_ratio", evidence, reasons)
+    yield Rows("fss_mount_target_state_evidence_ratio", evidence, reasons.items())
 
 
 def _observed_rows(polled: Iterable[_Polled], settings: Settings) -> Iterator[Rows]:

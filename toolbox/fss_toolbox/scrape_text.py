@@ -10,7 +10,7 @@ from fss_exporter.model.traffic import Traffic
 from fss_exporter.samples import Samples
 
 RESTARTED = "the exporter was restarted between two scrapes: its counters went back"
-UNREAD = "the exporter cannot read the NFS counters, so the load is not known. Its log says why"
+UNREAD = "the exporter could not read the NFS counters, so the load is not known. Its log says why"
 
 _LONGEST_REASON = 200  # characters. The parser repeats the whole line
 
@@ -76,6 +76,16 @@ def went_back(before: Scraped, after: Scraped) -> bool:
         for counter, value in after.counters.get(mount, {}).items()
         if counter[0] in REQUESTS_BY
     )
+
+
+def why_unknown(before: Scraped, after: Scraped) -> str:
+    """Return why the load between two scrapes is not known. Empty for a known load.
+
+    Counters that can be read again have grown by the load of the whole time without a reading.
+    """
+    if went_back(before, after):
+        return RESTARTED
+    return "" if before.is_read and after.is_read else UNREAD
 
 
 def traffic_between(before: Scraped, after: Scraped, seconds: float) -> dict[SeriesKey, Traffic]:

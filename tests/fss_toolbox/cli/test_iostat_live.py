@@ -197,14 +197,14 @@ def metrics(reads: int) -> str:
 
 
 @pytest.mark.parametrize(("count", "code"), [(1, 1), (2, 0)])
-def test_the_load_of_an_agent_that_cannot_read_its_counters_is_not_known_and_not_zero(
+def test_the_load_of_an_agent_that_cannot_read_its_counters_is_not_known_until_it_can_again(
     count: int, code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read, failing = (f'fss_collector_success{{collector="nfs"}} {success}\n' for success in (1, 0))
-    scrapes(monkeypatch, metrics(10) + read, metrics(10) + failing, metrics(10) + failing)
+    scrapes(monkeypatch, metrics(10) + read, metrics(10) + failing, metrics(70) + read)
     answer = ask("iostat", "5", str(count), "--url", "http://host/metrics")
     assert (answer.code, answer.out) == (code, "")
-    assert "http://host/metrics: the exporter cannot read the NFS counters, so the load is not known" in answer.err
+    assert "http://host/metrics: the exporter could not read the NFS counters, so the load is not known" in answer.err
 
 
 def test_the_network_of_an_agents_host_is_judged_by_what_the_agent_exports(monkeypatch: pytest.MonkeyPatch) -> None:

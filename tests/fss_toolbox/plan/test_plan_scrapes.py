@@ -113,6 +113,13 @@ def cut_off(path: Path) -> Path:
     return path
 
 
+def unread(path: Path) -> Path:
+    """A scrape of an agent that cannot read its counters. Those of before stay, and no mount has a mount point."""
+    lines = [line for line in path.read_text().splitlines(keepends=True) if "fss_client_mount_info{" not in line]
+    path.write_text("".join(lines) + 'fss_collector_success{collector="nfs"} 0\n')
+    return path
+
+
 @pytest.mark.parametrize(
     ("change", "why"),
     [
@@ -123,6 +130,8 @@ def cut_off(path: Path) -> Path:
         (lambda before, after: (before, after.parent / "none"), "cannot be read"),
         (lambda before, _: (before, Path("/dev/null")), "no fss_client_ metrics"),
         (lambda before, after: (before, cut_off(after)), "cut off in the last line"),
+        (lambda before, after: (before, unread(after)), "after.prom: the exporter could not read the NFS counters"),
+        (lambda before, after: (unread(before), after), "before.prom: the exporter could not read the NFS counters"),
     ],
 )
 def test_what_is_no_pair_of_scrapes_is_refused(saved: tuple[Path, Path], change: object, why: str) -> None:

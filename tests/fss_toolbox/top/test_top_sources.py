@@ -194,11 +194,14 @@ def test_a_page_with_a_poller_has_the_whole_load_and_the_coverage_of_the_client(
 
 def test_counters_that_an_agent_cannot_read_are_no_load_of_zero() -> None:
     failing = 'fss_collector_success{collector="nfs"} 0\n'
-    source = page(iter((scrape(1000), scrape(1000) + failing)))
+    again = scrape(7000)  # with the load of the whole time without a reading
+    source = page(iter((scrape(1000), scrape(1000) + failing, again, again)))
     source.read()
-    picture = source.read()
-    assert "cannot read the NFS counters" in picture.remarks[0]
-    assert picture.targets == ()
+    for _ in range(2):
+        picture = source.read()
+        assert "could not read the NFS counters" in picture.remarks[0]
+        assert picture.targets == ()
+    assert source.read().remarks == ()
 
 
 def test_a_restart_of_the_exporter_is_no_rate() -> None:

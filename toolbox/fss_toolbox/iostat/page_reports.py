@@ -9,7 +9,7 @@ from fss_exporter.client_scrape import Scraped, durations_between, states_with_l
 from fss_exporter.errors import SourceError
 from fss_toolbox.fetch import OPEN, Access, get, shown
 from fss_toolbox.iostat.traffic_report import Report
-from fss_toolbox.scrape_text import RESTARTED, UNREAD, read_scrape, traffic_between, went_back
+from fss_toolbox.scrape_text import RESTARTED, read_scrape, traffic_between, why_unknown
 from fss_toolbox.tables import note
 
 
@@ -19,7 +19,7 @@ def reports_of_page(url: str, interval: float, count: int | None, access: Access
     A note tells of each interval that is left out.
 
     Raises:
-        SourceError: the page cannot be read. With a count of 1 also: the exporter was restarted in the interval, or cannot read its counters.
+        SourceError: the page cannot be read. With a count of 1 also: the exporter was restarted in the interval, or could not read its counters.
     """
     source = shown(url)
     old, last = read_scrape(source, get(url, "text/plain", access)), time.monotonic()
@@ -27,7 +27,7 @@ def reports_of_page(url: str, interval: float, count: int | None, access: Access
     while count is None or done < count:
         time.sleep(interval)
         new, now = read_scrape(source, get(url, "text/plain", access)), time.monotonic()
-        unknown = RESTARTED if went_back(old, new) else "" if new.is_read else UNREAD
+        unknown = why_unknown(old, new)
         if unknown and count == 1:
             raise SourceError(f"{source}: {unknown}")
         if unknown:

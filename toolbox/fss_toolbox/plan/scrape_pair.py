@@ -7,7 +7,7 @@ from dataclasses import replace
 from fss_exporter.errors import SourceError, UsageError
 from fss_exporter.model.service_table import Service
 from fss_toolbox.plan.load import Load, loads_by_address, size_shares
-from fss_toolbox.scrape_text import RESTARTED, read_scrape, traffic_between, went_back
+from fss_toolbox.scrape_text import RESTARTED, UNREAD, read_scrape, traffic_between, went_back
 
 
 def between_scrapes(
@@ -18,7 +18,7 @@ def between_scrapes(
     Without `seconds` the scrapes give the time.
 
     Raises:
-        UsageError: the texts are not two scrapes of one agent in this order.
+        UsageError: the texts are not two scrapes of one agent in this order, or it could not read its counters.
     """
     try:
         old, new = map(read_scrape, names, texts)
@@ -26,6 +26,9 @@ def between_scrapes(
         raise UsageError(str(error)) from error
     if went_back(old, new):
         raise UsageError(f"{names[0]}, {names[1]}: {RESTARTED}. Or is the later one given first?")
+    for name, scrape in zip(names, (old, new), strict=True):
+        if not scrape.is_read:
+            raise UsageError(f"{name}: {UNREAD}")
     passed = seconds or (new.ticked_at - old.ticked_at if old.ticked_at else 0.0)
     if not 0 < passed < math.inf:
         raise UsageError(f"{names[0]}, {names[1]}: the scrapes do not say how far apart they are: give --elapsed")

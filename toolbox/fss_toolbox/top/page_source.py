@@ -18,7 +18,7 @@ from fss_exporter.web.status.overview import FAILED_CALL, starting_collectors
 from fss_exporter.web.status.rows import MountTargetRow
 from fss_toolbox.ceilings import Judge
 from fss_toolbox.iostat.page_reports import report_between
-from fss_toolbox.scrape_text import RESTARTED, UNREAD, parsed, went_back
+from fss_toolbox.scrape_text import parsed, why_unknown
 from fss_toolbox.top.client_targets import NO_LOAD, client_parts, client_targets
 from fss_toolbox.top.picture import PROCESS_LABELS, LoadPart, Parts, Picture, failed_polls, process_parts
 
@@ -82,7 +82,7 @@ class PageSource:
         if before is None:
             return Picture(without_hosts, gaps=gaps, remarks=(*remarks, _LATER), is_starting=True)
         seconds = at - before[0]
-        if unknown := RESTARTED if went_back(before[1], scrape) else "" if scrape.is_read else UNREAD:
+        if unknown := why_unknown(before[1], scrape):
             self._report, self._processes = None, {}
             return Picture(without_hosts, gaps=gaps, remarks=(*remarks, unknown))
         self._report = report_between(self.title, before[1], scrape, seconds)

@@ -116,11 +116,16 @@ def test_two_mount_targets_with_one_name_have_their_place() -> None:
     (info, labels, value) = mount_target()[0]
     other = labels | {"region": "us-ashburn-1", "mount_target_id": "b"}
     third = labels | {"tenancy": "ocid1.tenancy.oc1..aaaaxyz123", "mount_target_id": "c"}
-    page = page_of(*((info, of, value) for of in (labels, other, third)))
+    alike = [
+        labels | {"mount_target_id": f"ocid1.mounttarget.oc1..{network}", "network": network}
+        for network in ("prod-1", "test-1")
+    ]
+    page = page_of(*((info, of, value) for of in (*alike, other, third)))
 
     assert [row.shown_name for row in page.mount_targets] == [
+        "mt-home in eu-frankfurt-1, ...prod-1",
+        "mt-home in eu-frankfurt-1, ...test-1",
         "mt-home in eu-frankfurt-1, ...xyz123",
-        "mt-home in eu-frankfurt-1, acme",
         "mt-home in us-ashburn-1",
     ]
 

@@ -25,7 +25,7 @@ PROMPT_S = 20.0
 
 def target(name: str, iops: float) -> MountTargetRow:
     usage = Usage(Quantity.IOPS, KnownFigure(iops, FigureSource.MEASURED, 70.0), 50_000.0)
-    return MountTargetRow(name, "r", f"10.0.0.{len(name)}", "standard", "ACTIVE", (usage,), StateNow(State.FINE))
+    return MountTargetRow(name, "r", "10.0.0.2", "standard", "ACTIVE", (usage,), StateNow(State.FINE), ocid=name)
 
 
 class Recorded:
@@ -86,7 +86,7 @@ def drawn(screen: Any) -> list[str]:
 
 
 def under_cursor(screen: Any) -> str:
-    return str(screen.query_one(LineTable).key.split("\n")[1])
+    return str(screen.query_one(LineTable).key)
 
 
 def head(screen: Any) -> str:

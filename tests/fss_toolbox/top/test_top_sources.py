@@ -353,6 +353,26 @@ def test_clients_that_are_worse_off_than_their_mount_target_are_named(
     assert [(of, said in text) for of, text in of_clients] == ([(state, True)] if said else [])
 
 
+def test_two_mount_targets_with_one_name_and_one_address_in_two_networks_are_two(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    infos = [
+        ({**INFO, "mount_target_id": f"ocid1.mounttarget.oc1..{network}", "network": network}, 1.0)
+        for network in ("prod-1", "test-1")
+    ]
+    hang = {"network": "prod-1", "address": INFO["address"], "instance": "web-1:10949", "detail": ""}
+    hang |= {"state": State.HANGING.word, "subject": "requests without a reply"}
+    source, asked = fleet(
+        monkeypatch, {"topk by": [(hang, 9.0)], "group by (region)": [], "fss_mount_target_info": infos}
+    )
+    picture = source.read()
+    assert [text.partition(",")[0] for _, text in picture.of_clients] == ["web-1:10949 at mt-a in r"]
+    assert [row.shown_name for row in picture.targets] == ["mt-a in r, ...prod-1", "mt-a in r, ...test-1"]
+    for row, network in zip(picture.targets, ("prod-1", "test-1"), strict=True):
+        source.parts(row, "clients")
+        assert f'network="{network}"' in asked[-1]
+
+
 def test_every_series_that_is_asked_for_is_exported_or_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     source, asked = fleet(monkeypatch, figures_of_oci(70.0, 4_500.0))
     source.read()

@@ -118,7 +118,7 @@ class PictureSource(Protocol):
 
 def key_of(target: MountTargetRow) -> str:
     """Return a text that names a mount target in every picture."""
-    return "\n".join((target.region, target.name, target.address))
+    return target.ocid or f"{target.region}\n{target.address}"
 
 
 def is_silent(seconds: float, interval: float) -> bool:

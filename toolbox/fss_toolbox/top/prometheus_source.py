@@ -99,7 +99,6 @@ _NO_PROCESSES: Final = "no agent counts by process. serve --nfs.exact=auto --nfs
 class _PlacedRow:
     """The row of a mount target, with what names it in queries."""
 
-    id: str  # OCID. Empty for an address that only clients know
     row: MountTargetRow
     places: tuple[NetworkAddress, ...]  # that of the row first
 
@@ -126,16 +125,18 @@ class PrometheusSource:
         usages: dict[str, list[Usage]] = defaultdict(list)
         for ocid, usage in self._usages(limits):
             usages[ocid].append(usage)
-        listed = [replace(target, row=_with_figures(target, usages[target.id], limits, clients)) for target in listed]
+        listed = [
+            replace(target, row=_with_figures(target, usages[target.row.ocid], limits, clients)) for target in listed
+        ]
         near = self._by(f"min by (tenancy, region) ({_last('fss_oci_warning_ratio')})", "tenancy", "region")
         listed = [replace(target, row=_near_at(target.row, near)) for target in listed]
         unpolled = list(self._unpolled(clients, {place for target in listed for place in target.places}))
         lines = (*listed, *unpolled)
         states = FleetStates(self._by)
-        targets = with_places(replace(line.row, state=states.of(line.id, line.places)) for line in lines)
+        targets = with_places(replace(line.row, state=states.of(line.row.ocid, line.places)) for line in lines)
         self._places = {key_of(row): line.places for row, line in zip(targets, lines, strict=True)}
         targets = self._with_busiest(targets)
-        ids = {line.id: row for line, row in zip(lines, targets, strict=True)}
+        ids = {row.ocid: row for row in targets}
         no_states = () if states.are_recorded or not targets else (_NO_STATES,)
         return Picture(
             targets,
@@ -292,7 +293,7 @@ class PrometheusSource:
                 served = ServedCeilings(self._judge.at(address), shape=self._judge.shape)
                 compared = uses(traffic, served.limits)
             row = row_of_clients(address, network, served, compared, FigureSource.CLIENTS, iops)
-            yield _PlacedRow("", row, (NetworkAddress(network, address),))
+            yield _PlacedRow(row, (NetworkAddress(network, address),))
 
     def _inventory(self) -> Iterator[_PlacedRow]:
         addresses = self._by(f"group by (mount_target_id, network, address) ({_last(_ADDRESSES)})", *_PLACED)
@@ -306,11 +307,11 @@ class PrometheusSource:
                 lifecycle=labels.get("state", ""),
                 usages=(),
                 tenancy=labels.get("tenancy", ""),
+                ocid=labels.get("mount_target_id", ""),
             )
-            key = labels.get("mount_target_id", "")
             own = NetworkAddress(labels.get("network", ""), row.address)
-            further = (NetworkAddress(*place) for ocid, *place in addresses if ocid == key)
-            by_id[key] = _PlacedRow(key, row, tuple(dict.fromkeys((own, *further))))
+            further = (NetworkAddress(*place) for ocid, *place in addresses if ocid == row.ocid)
+            by_id[row.ocid] = _PlacedRow(row, tuple(dict.fromkeys((own, *further))))
         yield from by_id.values()
 
     def _by(self, query: str, *labels: str) -> dict[tuple[str, ...], float]:
@@ -394,7 +395,7 @@ def _with_figures(
             seen = _together(seen_at)
             whole = best_known(usage.figure for usage in shares if usage.quantity is quantity)
             figure = replace(seen, coverage=coverage_of(seen.value, whole))
-            usages.append(Usage(quantity, figure, limits[quantity].get((placed.id,))))
+            usages.append(Usage(quantity, figure, limits[quantity].get((row.ocid,))))
     return replace(row, usages=tuple(usages))
 
 

@@ -111,6 +111,7 @@ def _row(labels: Labels, usages: list[Usage], state: StateNow) -> MountTargetRow
         usages=tuple(sorted(usages, key=lambda usage: order.index(usage.quantity))),
         state=state,
         tenancy=labels["tenancy"],
+        ocid=labels["mount_target_id"],
     )
 
 

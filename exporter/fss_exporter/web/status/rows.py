@@ -101,6 +101,7 @@ class MountTargetRow:
     usages: tuple[Usage, ...]  # in the order of `Quantity`. IOPS appear once for each source with a figure
     state: StateNow = NOT_KNOWN  # as poller, agents or rules judge it
     tenancy: str = ""
+    ocid: str = ""  # empty for an address that only clients know
     has_iops_ceiling: bool = True  # whether a ceiling of its IOPS is published, observed or stated
     observed_iops: float | None = None  # ceiling that the poller observed, whether it is in force or not
     place: str = ""  # tells apart two mount targets with one name. Empty for a name that is there once
@@ -150,23 +151,25 @@ def fullest(usages: Iterable[Usage]) -> Usage | None:
 
 
 def with_places(rows: Iterable[MountTargetRow]) -> tuple[MountTargetRow, ...]:
-    """Return the rows with their place where names repeat: the region, and the tenancy where the region repeats too."""
+    """Return the rows with their place where names repeat: the region, and behind it what tells apart two of one region."""
     rows = tuple(rows)
-    names = Counter(row.shown_name for row in rows)
-    in_regions = Counter((row.shown_name, row.region) for row in rows)
+    keys = [(row.shown_name, row.region, row.tenancy) for row in rows]
+    uses = Counter(key[:length] for key in keys for length in (1, 2, 3))
 
-    def place(row: MountTargetRow) -> str:
-        if names[row.shown_name] == 1:
+    def place(row: MountTargetRow, key: tuple[str, ...]) -> str:
+        if uses[key[:1]] == 1:
             return ""
-        repeats = in_regions[row.shown_name, row.region] > 1
-        return ", ".join(filter(None, (row.region, short_tenancy(row.tenancy) if repeats else "")))
+        if uses[key[:2]] == 1:
+            return row.region
+        further = _short(row.tenancy) if uses[key] == 1 else _short(row.ocid) or row.address
+        return ", ".join(filter(None, (row.region, further)))
 
-    return tuple(replace(row, place=place(row)) for row in rows)
+    return tuple(replace(row, place=place(row, key)) for row, key in zip(rows, keys, strict=True))
 
 
-def short_tenancy(tenancy: str) -> str:
-    """Return the name of a tenancy, or the tail of its OCID."""
-    return f"...{tenancy[-6:]}" if looks_like_ocid(tenancy) else tenancy
+def _short(name: str) -> str:
+    """Return a name, or the tail of an OCID."""
+    return f"...{name[-6:]}" if looks_like_ocid(name) else name
 
 
 @dataclass(frozen=True, slots=True)

@@ -551,6 +551,45 @@ def test_addresses_that_only_clients_know_are_lines_too(monkeypatch: pytest.Monk
     assert (usage.figure.word, usage.state) == ("at least", State.NEAR)
 
 
+def test_two_addresses_of_one_service_in_one_network_have_their_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    places = [{**NAS, "address": address} for address in ("10.9.0.5", "10.9.0.6")]
+    services = [({**place, "service": "apsara-nas", "kind": "capacity"}, 1.0) for place in places]
+    states = [(place, 1.0) for place in places]
+    source, _ = fleet(monkeypatch, {"fss_client_service_info": services, "address:fss_state:max": states})
+    assert [row.shown_name for row in source.read().targets] == [
+        "apsara-nas in n, 10.9.0.5",
+        "apsara-nas in n, 10.9.0.6",
+    ]
+
+
+def test_an_address_without_a_known_cost_or_without_any_load_is_a_line_and_what_is_not_known_is_no_zero(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A mount of NFSv4 has no cost, and one that hangs from its first minute on has no rate of bytes."""
+    priced, unpriced, silent = ({"network": "n", "address": f"10.0.0.{last}"} for last in (4, 5, 6))
+    source, _ = fleet(
+        monkeypatch,
+        {
+            "address:fss_client_estimated_iops:rate5m": [(priced, 100.0)],
+            "address:fss_client_read_bytes:rate5m": [(priced, 1e6), (unpriced, 5e6)],
+            "address:fss_client_written_bytes:rate5m": [(priced, 0.0), (unpriced, 0.0)],
+            "address:fss_state:max": [(priced, 1.0), (unpriced, 5.0), (silent, 5.0)],
+        },
+    )
+    rows = source.read().targets
+    assert [(row.address, row.state.state) for row in rows] == [
+        ("10.0.0.4", State.NOT_KNOWN),
+        ("10.0.0.5", State.HANGING),
+        ("10.0.0.6", State.HANGING),
+    ]
+    assert [{usage.quantity: usage.limit for usage in row.usages} for row in rows] == [
+        {Quantity.IOPS: 50_000.0, Quantity.READ: 1e9, Quantity.WRITE: 1e9},
+        {Quantity.READ: None, Quantity.WRITE: None},
+        {},
+    ]
+    assert [row.shape for row in rows] == ["standard", "", ""]
+
+
 def test_bytes_of_clients_are_counted_and_their_iops_estimated_while_the_poller_is_dead(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -46,6 +46,7 @@ class FleetStates:
 
     Attributes:
         are_recorded: whether the rules record states.
+        addresses: the state of each address by its clients, by network and address.
     """
 
     def __init__(self, ask: Ask) -> None:
@@ -68,7 +69,7 @@ class FleetStates:
             key: _now(State(int(value)), ages.get(key), reasons[(*key, State(int(value)).word)])
             for key, value in by_clients.items()
         }
-        self._addresses = self._of_addresses(ask)
+        self.addresses = self._of_addresses(ask)
         self._oci = dict(_of_oci(ask))
 
     def of(self, target: str, places: Iterable[NetworkAddress]) -> StateNow:
@@ -77,7 +78,7 @@ class FleetStates:
         Reason and length are those of the side that gives the state. If both do they are of OCI, with the clients that agree.
         """
         if not target:
-            return next((self._addresses[place] for place in places if place in self._addresses), NOT_KNOWN)
+            return next((self.addresses[place] for place in places if place in self.addresses), NOT_KNOWN)
         state = self._joined.get(target)
         if state is None:
             return NOT_KNOWN

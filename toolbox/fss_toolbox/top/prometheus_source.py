@@ -8,6 +8,7 @@ only clients know is a line too, against the ceilings of its service or of the s
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Final
 
 from fss_exporter.addresses import NetworkAddress
@@ -78,6 +79,7 @@ _TAKEN: Final = {
     READ_BANDWIDTH.name: (Quantity.READ, "read_bytes"),
     WRITE_BANDWIDTH.name: (Quantity.WRITE, "written_bytes"),
 }
+_NO_CEILINGS: Final = ServedCeilings(Limits())
 _MOST_BUSIEST: Final = 3  # so many mount targets are told above the table
 _STANDS_OUT: Final = 0.2  # share of the whole load from which on a client is named, as in the texts of alerts
 _LATENCY: Final = (
@@ -130,9 +132,9 @@ class PrometheusSource:
         ]
         near = self._by(f"min by (tenancy, region) ({_last('fss_oci_warning_ratio')})", "tenancy", "region")
         listed = [replace(target, row=_near_at(target.row, near)) for target in listed]
-        unpolled = list(self._unpolled(clients, {place for target in listed for place in target.places}))
-        lines = (*listed, *unpolled)
         states = FleetStates(self._by)
+        unpolled = list(self._unpolled(clients, states, {place for target in listed for place in target.places}))
+        lines = (*listed, *unpolled)
         targets = with_places(replace(line.row, state=states.of(line.row.ocid, line.places)) for line in lines)
         self._places = {key_of(row): line.places for row, line in zip(targets, lines, strict=True)}
         targets = self._with_busiest(targets)
@@ -269,30 +271,35 @@ class PrometheusSource:
         else:
             yield "this Prometheus has neither mount targets of a poller of the last hour nor what the rules record of clients"
 
-    def _unpolled(self, clients: _ByPlace, polled: Collection[tuple[str, str]]) -> Iterator[_PlacedRow]:
-        """Yield the addresses that only clients know."""
+    def _unpolled(
+        self, clients: _ByPlace, states: FleetStates, polled: Collection[tuple[str, str]]
+    ) -> Iterator[_PlacedRow]:
+        """Yield the addresses that only clients know, with a load or a state."""
         limits: dict[tuple[str, ...], dict[str, float]] = defaultdict(dict)
         for ceiling, name in CEILINGS_OF_SERVICES.items():
             for place, value in self._by(f"min by (network, address) ({name})", "network", "address").items():
                 limits[place][ceiling] = value
         info = "group by (network, address, service, kind) (fss_client_service_info)"
         services = {key[:2]: key[2:] for key in self._by(info, "network", "address", "service", "kind")}
-        for place, iops in clients[Quantity.IOPS].items():
+        for place in dict.fromkeys((*chain.from_iterable(clients.values()), *states.addresses)):
             network, address = place
             if not address or (network, address) in polled:
                 continue
-            ways = (clients[way].get(place) for way in (Quantity.READ, Quantity.WRITE))
-            read_bytes, written_bytes = (0.0 if figure is None else figure.value for figure in ways)
-            cost = OperationTraffic(0.0, iops.bounds or Bounds.exact(iops.value))
+            loads = {quantity: figures[place] for quantity, figures in clients.items() if place in figures}
+            iops = loads.get(Quantity.IOPS)
+            read_bytes, written_bytes = (
+                loads[way].value if way in loads else 0.0 for way in (Quantity.READ, Quantity.WRITE)
+            )
+            cost = OperationTraffic(0.0, (iops.bounds or Bounds.exact(iops.value)) if iops else None)
             traffic = Traffic({READ: cost}, read_bytes, written_bytes)
             if place in services:
                 service, kind = services[place]
                 served = ServedCeilings(Limits(**limits[place]), service, kind, service)
                 compared = known_uses(traffic, served.limits)
-            else:
-                served = ServedCeilings(self._judge.at(address), shape=self._judge.shape)
+            else:  # only OCI File Storage has a cost without a stated service
+                served = ServedCeilings(self._judge.at(address), shape=self._judge.shape) if iops else _NO_CEILINGS
                 compared = uses(traffic, served.limits)
-            row = row_of_clients(address, network, served, compared, FigureSource.CLIENTS, iops)
+            row = row_of_clients(address, network, served, compared if loads else (), FigureSource.CLIENTS, iops)
             yield _PlacedRow(row, (NetworkAddress(network, address),))
 
     def _inventory(self) -> Iterator[_PlacedRow]:

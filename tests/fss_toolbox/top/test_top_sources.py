@@ -22,7 +22,7 @@ from fss_toolbox.plan.prometheus_api import Prometheus
 from fss_toolbox.printed_states import sentence
 from fss_toolbox.top.host_source import HostProcesses, HostSource
 from fss_toolbox.top.page_source import PageSource
-from fss_toolbox.top.picture import Picture, shown_target
+from fss_toolbox.top.picture import Parts, Picture, shown_target
 from fss_toolbox.top.prometheus_source import PrometheusSource
 from fss_toolbox.top.refresher import Latest
 from fss_toolbox.top.top_table import headline
@@ -190,6 +190,16 @@ def test_a_page_with_a_poller_has_the_whole_load_and_the_coverage_of_the_client(
     assert usage is not None
     assert (usage.figure.source, usage.ratio) == (FigureSource.MEASURED, 0.9)
     assert [reading.figure.coverage for reading in target.of(Quantity.IOPS)] == [None, pytest.approx(800 / 45_000)]
+
+
+def test_the_mounts_of_a_host_are_not_those_of_the_same_address_in_another_network() -> None:
+    other = TARGET.replace('network="r"', 'network="q"').replace("mt.a", "mt.b").replace("mt-a", "mt-b")
+    source = page(scrape(1000 * at, 100) + f"fss_mount_target_info{{{other}}} 1\n" for at in range(2))
+    source.read()
+    rows = {row.name: row for row in source.read().targets}
+    for kind in ("mounts", "processes"):
+        assert source.parts(rows["mt-a"], kind).rows
+        assert source.parts(rows["mt-b"], kind) == Parts(remark="this client has no mount of this mount target")
 
 
 def test_counters_that_an_agent_cannot_read_are_no_load_of_zero() -> None:

@@ -21,6 +21,7 @@ _QUANTITIES = {
     CONNECTIONS: Quantity.CONNECTIONS,
 }
 ONE_CLIENT = "only this client is seen. --prometheus shows all clients of a mount target"
+NO_MOUNT = Parts(remark="this client has no mount of this mount target")
 NO_LOAD = "no load in this interval"
 
 
@@ -63,7 +64,7 @@ def client_parts(report: Report, judge: Judge, address: str, kind: str) -> Parts
     """Return the mounts, operations or the single client of an address in a report."""
     lines = [line for line in targets_of(report, judge, "iops") if line.name == address]
     if not lines:
-        return Parts(remark="this client has no mount of this mount target")
+        return NO_MOUNT
     if kind == "clients":
         own = replace(part_of(report.source, lines[0].traffic), state=lines[0].state.state)
         return Parts((own,), ONE_CLIENT)

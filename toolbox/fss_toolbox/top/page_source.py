@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from fss_exporter.addresses import mount_targets_of_host
 from fss_exporter.client_scrape import Scraped, cost_of, rates_between, states_with_load
 from fss_exporter.errors import SourceError
-from fss_exporter.samples import Samples
+from fss_exporter.samples import Labels, Samples
 from fss_exporter.served_states import SEES_NO_HANG
 from fss_exporter.web.status.client_rows import iops_by_address
 from fss_exporter.web.status.mount_target_rows import mount_target_rows
@@ -19,7 +19,7 @@ from fss_exporter.web.status.rows import MountTargetRow
 from fss_toolbox.ceilings import Judge
 from fss_toolbox.iostat.page_reports import report_between
 from fss_toolbox.scrape_text import parsed, why_unknown
-from fss_toolbox.top.client_targets import NO_LOAD, client_parts, client_targets
+from fss_toolbox.top.client_targets import NO_LOAD, NO_MOUNT, client_parts, client_targets
 from fss_toolbox.top.picture import PROCESS_LABELS, LoadPart, Parts, Picture, failed_polls, process_parts
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ class PageSource:
         self._last: tuple[float, Scraped, Samples] | None = None
         self._report: Report | None = None
         self._processes: dict[tuple[str, ...], LoadPart] = {}
+        self._of_host: dict[str, Labels] = {}  # the mount targets that the host can reach, by address
 
     def read(self) -> Picture:
         """Scrape the page once."""
@@ -90,8 +91,8 @@ class PageSource:
         self._processes = dict(_processes(before[2], samples, seconds))
         costs = {mount: cost_of(rates) for mount, rates in rates_between(before[1], scrape, seconds).items()}
         targets = mount_target_rows(samples, iops_by_address(costs), self._report.states)
-        named = set(mount_targets_of_host(samples))
-        rows = (*targets, *client_targets(self._report, self._judge, named))
+        self._of_host = mount_targets_of_host(samples)
+        rows = (*targets, *client_targets(self._report, self._judge, self._of_host))
         return Picture(rows, seconds, gaps=gaps, remarks=remarks, is_starting=bool(starting))
 
     def _read(self, text: str) -> tuple[Samples, Scraped]:
@@ -102,6 +103,9 @@ class PageSource:
 
     def parts(self, target: MountTargetRow, kind: str) -> Parts:
         """Return the parts behind an address between the last two scrapes."""
+        reached = self._of_host.get(target.address)
+        if reached and reached["mount_target_id"] != target.ocid:
+            return NO_MOUNT
         if kind == "processes":
             rows = tuple(part for key, part in self._processes.items() if key[0] == target.address)
             return Parts(rows, "" if rows else NO_LOAD if self._processes else _NO_PROCESSES)

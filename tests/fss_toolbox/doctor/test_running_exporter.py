@@ -325,6 +325,23 @@ def test_the_page_of_a_large_fleet_is_checked_in_a_fraction_of_the_time_to_parse
     assert time.process_time() - began < whole / 2
 
 
+@pytest.mark.parametrize(
+    ("sample", "label"),
+    [
+        ('fss_mount_target_info{region="r",mount_target_id="a",mount_target="b"} 1', "shape"),
+        ("fss_oci_poll_left_out_metrics 3", "region"),
+        ('fss_client_address_state_evidence_ratio{address="10.0.0.1",network="r"} 4', "subject"),
+    ],
+)
+def test_a_page_without_a_label_is_not_that_of_an_exporter_of_this_version(
+    exporter: Exporter, sample: str, label: str
+) -> None:
+    exporter.metrics = (200, f"{FINE}{sample}\n")
+    _, _, (severity, _, message) = findings(exporter)
+    assert severity is Severity.WARNING
+    assert message.startswith(f"not the metrics of an exporter of this version: '{label}'")
+
+
 def test_a_page_that_is_cut_off_in_a_figure_is_no_answer(exporter: Exporter) -> None:
     exporter.metrics = (200, FINE + 'fss_collector_success{collector="cut"} 0')
     ((severity, _, message),) = findings(exporter)

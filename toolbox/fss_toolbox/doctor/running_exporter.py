@@ -63,7 +63,10 @@ def check_running(url: str, access: Access = OPEN, *, is_named: bool = False) ->
         samples = samples.finite()
     if not samples.by(_SUCCESS) and not samples.by(_STARTING):
         yield finding_of("exporter.no-loop", subject)
-    yield from check_samples(samples, runbook_at(url))
+    try:
+        yield from check_samples(samples, runbook_at(url))
+    except LookupError as unknown:
+        yield finding_of("exporter.other-version", subject, error=unknown)
     healthy = urlsplit(url)._replace(path="/-/healthy", query="").geturl()
     try:
         get(healthy, "*/*", access)

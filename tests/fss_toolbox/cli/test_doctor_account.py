@@ -257,6 +257,13 @@ def test_a_record_that_is_read_only_is_refused_before_anybody_is_asked(
     assert "cannot be written" in answer.err
 
 
+def test_a_record_has_no_name_of_a_compartment_that_cannot_be_made_out(account_flags: Flags, tmp_path: Path) -> None:
+    record = tmp_path / "record.json"
+    answer = ask("doctor", "--no-client", *account_flags, "--oci.compartment", "nightingale", "--record", record)
+    assert "no compartment is called 'nightingale'" in answer.out
+    assert "nightingale" not in record.read_text()
+
+
 def test_findings_are_printed_although_the_disk_of_the_record_is_full(account_flags: Flags) -> None:
     answer = ask("doctor", "--no-client", *account_flags, "--output", "json", "--record", "/dev/full")
     assert (answer.code, answer.err) == (

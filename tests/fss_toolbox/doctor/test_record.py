@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, strategies as st
 
-from fss_exporter.errors import UsageError
+from fss_exporter.errors import NotAuthorized, UsageError
 from fss_toolbox.doctor.account_facts import CallOutcome, Lag, MetricFacts, RegionFacts, Tried, minutes_named_by
 from fss_toolbox.doctor.account_record import AccountRecord, read_record, record_json
 
@@ -61,6 +61,16 @@ def test_ocids_and_names_have_stand_ins_that_stay_the_same() -> None:
     assert first["dimensions"]["mtResourceName"] == ["<name 1>"]
     assert first["dimensions"]["size"] == ["0B_to_8KiB"]
     assert region["operations"]["ListMountTargets"]["error"].endswith("in compartment id <filesystem 1>")
+
+
+def test_an_error_of_the_settings_is_recorded_without_its_words() -> None:
+    mistake = UsageError("oci.compartments: 2 compartments are called 'batch': root:batch, root:merger:batch")
+    refused = NotAuthorized("ListExports in r: 404", operation="ListExports", status=404)
+    tried = {"ListCompartments": Tried.of(mistake), "ListExports": Tried.of(refused)}
+    operations = json.loads(written(RegionFacts("r", tried)))["regions"][0]["operations"]
+    assert operations["ListCompartments"]["outcome"] == "failed"
+    assert "batch" not in str(operations["ListCompartments"])
+    assert operations["ListExports"]["error"] == "ListExports in r: 404"
 
 
 def test_an_ocid_at_the_end_of_a_sentence_keeps_its_stand_in() -> None:

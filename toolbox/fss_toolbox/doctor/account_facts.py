@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, Literal, Self
 
-from fss_exporter.errors import LateAnswer, NotAuthorized, Unreachable
+from fss_exporter.errors import CloudError, LateAnswer, NotAuthorized, Unreachable
 from fss_exporter.oci.metric_table import METRICS
 from fss_exporter.ocid import OCID
 
@@ -57,6 +57,7 @@ class Tried:
     outcome: CallOutcome  # result of the call
     error: str = ""  # whole message, with the missing policy statement if known. Empty for an answer
     is_optional: bool = False  # whether polls succeed without the call
+    is_mistake: bool = False  # whether the error is one of the settings, whose words can be names of compartments
 
     @classmethod
     def of(cls, error: Exception | None, *, is_optional: bool = False) -> Self:
@@ -67,7 +68,9 @@ class Tried:
             return cls(CallOutcome.REFUSED, str(error), is_optional)
         if isinstance(error, LateAnswer):
             return cls(CallOutcome.LATE, f"could not be asked: {error}")
-        return cls(CallOutcome.SILENT if isinstance(error, Unreachable) else CallOutcome.FAILED, str(error))
+        if isinstance(error, Unreachable):
+            return cls(CallOutcome.SILENT, str(error))
+        return cls(CallOutcome.FAILED, str(error), is_mistake=not isinstance(error, CloudError))
 
 
 @dataclass(frozen=True, slots=True)

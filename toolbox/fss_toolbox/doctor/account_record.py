@@ -45,6 +45,7 @@ class AccountRecord:
         raise UsageError(f"--facts: the record has no region {name}. Known are {names}")
 
 
+_MISTAKE: Final = "a mistake in the settings. Its text can have names, so the record leaves it out"
 _FORMAT: Final = TypeAdapter(AccountRecord)
 _JOIN_ORDERS: Final[Mapping[str, JoinOrder]] = {order: order for order in get_args(JoinOrder)}
 
@@ -75,6 +76,9 @@ def record_json(record: AccountRecord) -> str:
     scrub = _Scrubber()
     for region in document["regions"]:
         del region["availability_domains"]  # they are keyed by addresses
+        for tried in region["operations"].values():
+            if tried["is_mistake"]:
+                tried["error"] = _MISTAKE
         for metric in region["metrics"]:
             metric["dimensions"] = {
                 name: [scrub.name(value) if NAMES.search(name) else value for value in values]

@@ -1,8 +1,10 @@
 """`fss-exporter doctor` on an account made of a loopback region."""
 
+import errno
 import json
 import os
 import re
+import stat
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -255,6 +257,57 @@ def test_a_record_that_is_read_only_is_refused_before_anybody_is_asked(
     answer = ask("doctor", "--no-client", *account_flags, "--record", record)
     assert (answer.code, dict(region.calls)) == (2, {})
     assert "cannot be written" in answer.err
+
+
+@pytest.mark.parametrize("fault", ["no credentials", "refused", "unreachable"])
+def test_an_earlier_record_stays_where_no_region_answers(
+    listening: Region, listening_flags: Flags, tmp_path: Path, fault: str
+) -> None:
+    record = tmp_path / "record.json"
+    record.write_text("earlier")
+    more: Flags = ()
+    if fault == "no credentials":
+        more = ("--oci.config-file", str(tmp_path / "none"))
+    elif fault == "refused":
+        listening.add_fault("clock-skew,seconds=900")
+    else:
+        more = ("--oci.endpoint", "http://127.0.0.1:1")
+    answer = ask("doctor", "--no-client", *listening_flags, *more, "--record", record)
+    assert answer.code == 2
+    assert f"{record}: not written, because no region answers" in answer.err
+    assert record.read_text() == "earlier"
+
+
+def test_an_earlier_record_stays_where_the_disk_is_full(
+    account_flags: Flags, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record, link = tmp_path / "record.json", tmp_path / "link"
+    record.write_text("earlier")
+    record.chmod(0o600)
+    link.symlink_to(record)
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        assert ask("doctor", "--no-client", *account_flags, "--record", link).code == 1
+    assert record.read_text() == "earlier"
+    assert ask("doctor", "--no-client", *account_flags, "--record", link).code == 0
+    assert link.is_symlink()
+    assert record.read_text() != "earlier"
+    assert stat.S_IMODE(record.stat().st_mode) == 0o600
+
+
+def test_a_record_in_a_folder_that_is_read_only_is_refused_before_anybody_is_asked(
+    region: Region, account_flags: Flags, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The record is replaced as a whole, so its folder takes a new file."""
+    record = tmp_path / "record.json"
+    record.touch()
+    monkeypatch.setattr(os, "access", lambda path, _: path != tmp_path)  # root may write to every folder
+    answer = ask("doctor", "--no-client", *account_flags, "--record", record)
+    assert (answer.code, dict(region.calls)) == (2, {})
 
 
 def test_a_record_has_no_name_of_a_compartment_that_cannot_be_made_out(account_flags: Flags, tmp_path: Path) -> None:

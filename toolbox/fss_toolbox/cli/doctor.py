@@ -156,6 +156,10 @@ def _account(flags: DoctorFlags, settings: Settings) -> "tuple[list[RegionFacts]
 
 
 def _write(path: Path, regions: "Sequence[RegionFacts]") -> None:
+    """Write the record. One without any answer would replace an earlier record by nothing."""
+    if not any(facts.has_answered for facts in regions):
+        tables.note(f"{path}: not written, because no region answers")
+        return
     now = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
     write_file("--record", path, record_json(AccountRecord(1, __version__, now, tuple(regions))))
     tables.note(f"{path}: written. Read the file before you attach it")

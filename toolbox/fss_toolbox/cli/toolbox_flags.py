@@ -4,6 +4,7 @@
 import errno
 import os
 import re
+import stat
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from fss_exporter.flag_records import FilePath, flag
 from fss_exporter.model.limits import SHAPES
 from fss_exporter.model.service_table import APSARA_NAS, BLOCK_VOLUME, LUSTRE, SERVICES
 from fss_exporter.settings import Settings
+from fss_exporter.whole_files import replace_whole
 from fss_toolbox import tables
 from fss_toolbox.fetch import OPEN, Access
 from fss_toolbox.sizing.service_choice import ServiceChoice
@@ -68,7 +70,9 @@ def note_ceilings(settings: Settings) -> None:
 
 def check_new_file(flag_name: str, path: Path) -> None:
     """Raise UsageError for a file that cannot be written, before a command works for minutes."""
-    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+    file = Path(os.path.realpath(path))
+    needed = (path,) if _is_device(path) else (file.parent, file) if file.exists() else (file.parent,)
+    if path.is_dir() or not all(os.access(place, os.W_OK) for place in needed):
         raise UsageError(f"{flag_name}={path}: cannot be written. Give a file in an existing folder")
 
 
@@ -97,9 +101,17 @@ def write_together(files: Mapping[Path, bytes]) -> None:
 
 
 def write_file(flag_name: str, path: Path, text: str) -> None:
-    """Write the file of a flag."""
+    """Replace the file of a flag as a whole, and keep its permissions. A link stays, and its file is written. So is a pipe or a device."""
     with writing(f"{flag_name}={path}"):
-        path.write_text(text, encoding="utf-8")
+        if _is_device(path):
+            path.write_text(text, encoding="utf-8")
+            return
+        file = Path(os.path.realpath(path))
+        replace_whole(file, text.encode(), stat.S_IMODE(file.stat().st_mode) if file.exists() else None)
+
+
+def _is_device(path: Path) -> bool:
+    return path.exists() and not path.is_file()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -167,6 +167,11 @@ class RegionFacts:
     limit_names: tuple[str, ...] | None = None  # names of the service limits of File Storage. None for a refused call
     all_addresses: bool = True  # whether the address of each was looked up; of many mount targets only a few are
 
+    @property
+    def has_answered(self) -> bool:
+        """Whether a call had an answer that is no error."""
+        return any(tried.outcome is CallOutcome.OK for tried in self.operations.values())
+
 
 def minutes_named_by(lags: Iterable[Lag]) -> Literal["end", ""]:
     """Return `end` if a point could be read within a minute of its time stamp. Empty if no wait told it.

@@ -13,6 +13,9 @@ from tests.local_server import Quiet, instance_metadata, serving
 from tests.processes import PATIENCE_S
 from tests.prompt import RECORDINGS, ask, ask_process
 
+from fss_exporter.nfs.procfs import boot_hash_of
+from fss_toolbox.doctor import state_checks
+
 MIXED = RECORDINGS / "k_mixed"
 
 # No exporter that happens to run on this machine is asked, and a busy machine has time.
@@ -202,6 +205,36 @@ def test_it_runs_as_a_process_on_a_narrow_terminal(tmp_path: Path, server: int) 
     assert "\x1b" not in answer.out
     assert all(len(line) <= 60 for line in answer.out.splitlines())
     assert "problems 0, warnings 0, advice 1, fine 2" in answer.out
+
+
+@pytest.mark.parametrize(
+    ("page", "found"),
+    [
+        ('fss_mount_target_state{mount_target_id="a",mount_target="mt-a",region="r"} 0\n', ["127.0.0.1"]),
+        ('fss_nfs_superblocks{boot_hash="%s"} 1\nfss_client_address_state{address="127.0.0.1"} 0\n', []),
+    ],
+    ids=["poller", "agent of this host"],
+)
+def test_requests_that_may_hang_are_found_whatever_page_is_asked_but_that_of_this_hosts_agent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: str, found: list[str]
+) -> None:
+    monkeypatch.setattr(state_checks, "LEAST_WAIT_SECONDS", 0.0)
+    monkeypatch.setattr(state_checks, "_TICK_SECONDS", 0.0)
+    flags = host(tmp_path, 1, ("111486 111486", "111487 111486"))
+    boot_id = tmp_path / "proc/sys/kernel/random/boot_id"
+    boot_id.parent.mkdir()
+    boot_id.write_text("this boot\n")
+    text = page.replace("%s", boot_hash_of(tmp_path / "proc"))
+
+    class Exporter(Quiet):
+        def get(self) -> None:
+            self.answer(text)
+
+    with serving(Exporter) as address:
+        url = ("--url", f"http://{address}")
+        answer = ask("doctor", *flags, *ALONE, "--no-connect", *url, "--output", "json")
+    states = [finding for finding in findings(answer)["state"] if finding["about"] == "client"]
+    assert [finding["subject"] for finding in states] == found
 
 
 @pytest.mark.parametrize("number", ["99999", "\N{SUPERSCRIPT TWO}", "9" * 5000])

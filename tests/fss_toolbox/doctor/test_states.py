@@ -1,6 +1,6 @@
 """What `doctor` says of states: those of the exporter's page, and of a host without one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import pytest
 from tests.exposition_text import families_of
@@ -14,7 +14,7 @@ from fss_exporter.nfs.mountstats import parse_mountstats
 from fss_exporter.nfs.superblocks import Reading, join
 from fss_exporter.samples import Samples
 from fss_toolbox.doctor.findings import Severity
-from fss_toolbox.doctor.state_checks import check_states, check_waits
+from fss_toolbox.doctor.state_checks import addresses_judged, check_states, check_waits
 
 SEVERITIES = {
     State.FINE: Severity.OK,
@@ -94,8 +94,8 @@ class Host:
     def wait(self, seconds: float) -> None:
         self.second += int(seconds)
 
-    def findings(self) -> list[tuple[Severity, str, str]]:
-        found = check_waits(self.read, self.read(), pause=self.wait, clock=lambda: float(self.second))
+    def findings(self, judged: Collection[str] = ()) -> list[tuple[Severity, str, str]]:
+        found = check_waits(self.read, self.read(), judged, pause=self.wait, clock=lambda: float(self.second))
         return [(finding.severity, finding.subject, finding.message) for finding in found]
 
 
@@ -134,9 +134,29 @@ def test_an_idle_host_costs_no_wait() -> None:
     assert host.second == 1
 
 
-def test_counters_that_cannot_be_read_any_more_are_no_verdict() -> None:
+def test_counters_that_cannot_be_read_any_more_are_a_problem_and_no_verdict() -> None:
     def gone() -> Reading:
         raise SourceError("no mountstats")
 
     host = Host(waiting_before)
-    assert list(check_waits(gone, host.read(), pause=host.wait, clock=lambda: float(host.second))) == []
+    (finding,) = check_waits(gone, host.read(), pause=host.wait, clock=lambda: float(host.second))
+    assert (finding.check, finding.severity, finding.message) == ("mounts", Severity.PROBLEM, "no mountstats")
+
+
+def test_only_an_address_that_the_agent_judges_is_not_looked_at_again() -> None:
+    assert Host(more_and_more).findings({"10.0.0.3"}) == []
+    ((_, subject, _),) = Host(more_and_more).findings({"10.0.0.4"})
+    assert subject == "10.0.0.3"
+
+
+@pytest.mark.parametrize(
+    ("boot_hash", "judged"), [("0123456789ab", {"10.0.0.3"}), ("other", set()), ("", set())], ids=str
+)
+def test_only_the_agent_of_this_host_judges_its_addresses(boot_hash: str, judged: set[str]) -> None:
+    served = page(
+        f'fss_nfs_superblocks{{boot_hash="{boot_hash}"}} 1',
+        'fss_client_address_state{network="r",address="10.0.0.3"} 0',
+        f"fss_mount_target_state{{{target('a', 'mt-a')}}} 0",
+    )
+    assert addresses_judged(served, "0123456789ab") == judged
+    assert addresses_judged(served, "") == set()

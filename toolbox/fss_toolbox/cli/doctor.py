@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`fss-exporter doctor`: find problems of this client and of the account, each with a fix."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +14,8 @@ from fss_exporter.cli.flags import CompartmentFlags, check_url
 from fss_exporter.errors import INSTALL_OCI, UsageError
 from fss_exporter.flag_records import flag, refuse, takes
 from fss_exporter.nfs.mount_settings import mount_settings
-from fss_exporter.nfs.procfs import Procfs
+from fss_exporter.nfs.procfs import Procfs, boot_hash_of
+from fss_exporter.samples import Samples
 from fss_exporter.settings import Settings
 from fss_toolbox import tables
 from fss_toolbox.ceilings import judge
@@ -34,7 +36,7 @@ from fss_toolbox.doctor.findings import Finding, document, exit_code, finding_of
 from fss_toolbox.doctor.kernel_counting import check_exact, check_load_by_process
 from fss_toolbox.doctor.record_checks import check_record
 from fss_toolbox.doctor.running_exporter import METRICS_URL, check_running
-from fss_toolbox.doctor.state_checks import STATE, check_waits
+from fss_toolbox.doctor.state_checks import addresses_judged, check_waits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,10 +84,11 @@ def doctor(flags: DoctorFlags) -> int:
     if not flags.client and not asks_exporter and not about_account:
         raise UsageError("nothing was checked: --no-client, and no credentials or --no-account")
     about_exporter: list[Finding] = []
+    pages: list[Samples] = []
     if asks_exporter:
-        about_exporter += check_running(metrics_url("--url", flags.url), access, is_named=is_given("url"))
-    judges = any(finding.check == STATE for finding in about_exporter)
-    about_client = _client(flags, settings, regions, judges=judges) if flags.client else []
+        url = metrics_url("--url", flags.url)
+        about_exporter += check_running(url, access, is_named=is_given("url"), keep=pages.append)
+    about_client = _client(flags, settings, regions, pages) if flags.client else []
     parts = {"client": about_client, "exporter": about_exporter, "account": about_account}
     findings = [(about, finding) for about, part in parts.items() for finding in part]
     code = exit_code(finding for _, finding in findings)
@@ -117,18 +120,22 @@ def _check_flags(flags: DoctorFlags) -> None:
         check_new_file("--record", flags.record)
 
 
-def _client(flags: DoctorFlags, settings: Settings, regions: "Sequence[RegionFacts]", *, judges: bool) -> list[Finding]:
+def _client(
+    flags: DoctorFlags, settings: Settings, regions: "Sequence[RegionFacts]", pages: Iterable[Samples]
+) -> list[Finding]:
     """Check this client. The answers of the account say in which domain each mount target is.
 
-    Where no exporter judges how the mounts are served, doctor looks itself for requests without a reply.
+    Where no agent of this host judges how an address is served, doctor looks itself for requests without a reply.
     """
+    boot_hash = boot_hash_of(flags.procfs)
+    judged = {address for page in pages for address in addresses_judged(page, boot_hash)}
     domains = {address: zone for facts in regions for address, zone in facts.availability_domains.items()}
     mounts = mount_settings(settings)
     source = Procfs(flags.procfs, flags.pid, mounts.address_map, mounts.services)
     facts = read_client(flags, source, domains)
     limits = judge(flags.shape, settings).limits
     return [
-        *(() if judges else check_waits(source.read_in_time, facts.reading)),
+        *check_waits(source.read_in_time, facts.reading, judged),
         *check_mounts(facts),
         *check_network(facts, limits),
         *check_directories(facts),

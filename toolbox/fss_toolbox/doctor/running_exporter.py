@@ -3,7 +3,7 @@
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 from urllib.error import URLError
 from urllib.parse import urlsplit
@@ -38,10 +38,13 @@ _EXACT = {
 }
 
 
-def check_running(url: str, access: Access = OPEN, *, is_named: bool = False) -> Iterator[Finding]:
+def check_running(
+    url: str, access: Access = OPEN, *, is_named: bool = False, keep: Callable[[Samples], object] = lambda _: None
+) -> Iterator[Finding]:
     """Yield a finding for each background loop of the exporter at a URL, or a single finding without an answer.
 
     Where nobody named the URL, an exporter may listen elsewhere or not be there, so a port without an answer is no warning.
+    `keep` takes the samples of a page that all checks could read.
     """
     subject = shown(url)
     try:
@@ -65,6 +68,7 @@ def check_running(url: str, access: Access = OPEN, *, is_named: bool = False) ->
         yield finding_of("exporter.no-loop", subject)
     try:
         yield from check_samples(samples, runbook_at(url))
+        keep(samples)
     except LookupError as unknown:
         yield finding_of("exporter.other-version", subject, error=unknown)
     healthy = urlsplit(url)._replace(path="/-/healthy", query="").geturl()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The states of mount targets and addresses as findings. The exporter judges, and doctor judges where none runs."""
+"""The states of mount targets and addresses as findings. The exporter judges. Where no agent of this host does, doctor looks for hangs."""
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Final
 
 from fss_exporter import RUNBOOK
@@ -14,12 +14,10 @@ from fss_exporter.model.thresholds import LEAST_WAIT_SECONDS
 from fss_exporter.nfs.superblocks import Reading
 from fss_exporter.nfs.unanswered import Unanswered
 from fss_exporter.samples import Samples
-from fss_exporter.served_states import OF_MOUNT_TARGETS, states_of_addresses, states_of_mount_targets
+from fss_exporter.served_states import OF_ADDRESSES, OF_MOUNT_TARGETS, states_of_addresses, states_of_mount_targets
 from fss_exporter.terminal_text import first_names
 from fss_toolbox.doctor.findings import Finding, finding_of
 from fss_toolbox.printed_states import sentence
-
-STATE: Final = "state"  # name of the check
 
 _KINDS: Final = {
     State.NOT_KNOWN: "state.not-known",
@@ -64,32 +62,39 @@ def _finding(subject: str, now: StateNow, runbook: str = RUNBOOK) -> Finding:
     return finding_of(_KINDS[now.state], subject, state=text, runbook=section)
 
 
+def addresses_judged(samples: Samples, boot_hash: str) -> frozenset[str]:
+    """Return the addresses whose states the agent of this host serves on a page. The boot hash is that of this host's kernel."""
+    if not boot_hash or (boot_hash,) not in samples.by("fss_nfs_superblocks", "boot_hash"):
+        return frozenset()
+    return frozenset(address for (address,) in samples.by(OF_ADDRESSES, "address"))
+
+
 def check_waits(
     read: Callable[[], Reading],
     first: Reading | None,
+    judged: Collection[str] = (),
     *,
     pause: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Finding]:
-    """Yield a finding for each address whose requests have no reply, or one that there is none.
+    """Yield a finding for each address whose requests have no reply, or one that there is none. Leave out the addresses that an agent judges.
 
     Only if a request may have waited since before the `first` reading, doctor looks again, each second until a reply arrives. Silence
     is not known to be a hang, and not known to be fine.
     """
-    if first is None or not first.superblocks:
+    if first is None or all(superblock.key.address in judged for superblock in first.superblocks):
         return
     unanswered = Unanswered()
     unanswered.add(first, clock())
-    until, waits = clock() + LEAST_WAIT_SECONDS + 2 * _TICK_SECONDS, unanswered.waits()
-    while any(map(_may_hang, waits.values())) and clock() < until:
+    until = clock() + LEAST_WAIT_SECONDS + 2 * _TICK_SECONDS
+    while (silent := _silent(unanswered, judged)) and clock() < until:
         pause(_TICK_SECONDS)
         try:
             reading = read()
-        except SourceError:
-            return  # the other checks say so
+        except SourceError as error:
+            yield finding_of("mounts.unreadable", error=error)
+            return
         unanswered.add(reading, clock())
-        waits = unanswered.waits()
-    silent = {address: wait for address, wait in sorted(waits.items()) if _may_hang(wait)}
     for address, wait in silent.items():
         judgement = judge_client(AddressWork(wait=wait), {}, has_defaults=False)
         if judgement.state is State.HANGING:
@@ -100,5 +105,10 @@ def check_waits(
         yield finding_of("state.no-wait")
 
 
-def _may_hang(wait: Wait) -> bool:
-    return wait.seconds is None or wait.is_hang
+def _silent(unanswered: Unanswered, judged: Collection[str]) -> dict[str, Wait]:
+    """Return the waits that may be hangs."""
+    return {
+        address: wait
+        for address, wait in sorted(unanswered.waits().items())
+        if address not in judged and (wait.seconds is None or wait.is_hang)
+    }

@@ -118,7 +118,13 @@ DOES_NOT_SERVE = (
         "all clients hang for 40 seconds of each minute",
         Site(hosts=8),
         (Hang(0.1, 30, every=1, lasting=0.67),),
-        (page("FssMountTargetFailing", 8, "no reply came to 100% of the clients that asked. Check its state in OCI and"),),
+        (
+            page(
+                "FssMountTargetFailing",
+                8,
+                "no reply came to 100% of the clients that asked. Check its state in OCI and",
+            ),
+        ),
     ),
     Incident(
         "all clients hang for 100 seconds of each three minutes",
@@ -204,7 +210,13 @@ DOES_NOT_SERVE = (
         "3 of 20 clients get errors on soft mounts for 12 minutes",
         Site(hosts=20),
         (GiveUp(0, 12, hosts=3),),
-        (page("FssMountTargetFailing", 10, "no reply came to 15% of the clients that asked. Check its state in OCI and"),),
+        (
+            page(
+                "FssMountTargetFailing",
+                10,
+                "no reply came to 15% of the clients that asked. Check its state in OCI and",
+            ),
+        ),
     ),
     Incident(
         "a soft mount gives up, and nothing is asked after the server is back",
@@ -232,10 +244,16 @@ DOES_NOT_SERVE = (
             page(
                 "FssRegionDown",
                 6,
-                "20 mount targets of eu-frankfurt-1, all in ",
+                "20 mount target(s) of eu-frankfurt-1, all in ",
                 " are down: for example Mount target mt-000",
             ),
         ),
+    ),
+    Incident(
+        "three mount targets of a region are down, and one of them is back 15 minutes before the others",
+        Site(hosts=3, mount_targets=3, minutes=85),
+        (Hang(0, 20, targets=(0,)), Hang(0, 35, targets=(1, 2))),
+        (page("FssRegionDown", 6),),
     ),
     Incident(
         "three mount targets are slow for two hours, and after an hour the clients of a fourth one hang",
@@ -245,7 +263,7 @@ DOES_NOT_SERVE = (
             page(
                 "FssRegionDegraded",
                 12,
-                "Requests to 3 mount targets of eu-frankfurt-1, all in ",
+                "Requests to 3 mount target(s) of eu-frankfurt-1, all in ",
                 " fail, are slow or have no reply: for example Mount target mt-0000",
             ),
             page("FssMountTargetDown", 65, "Mount target mt-00003 (10.96.0.3, eu-frankfurt-1)", since=60),
@@ -1232,7 +1250,11 @@ MONITORING = (
         "the loop of an agent stands still",
         Site(),
         (Stalled(hosts=1),),
-        (ticket("FssCollectorFailing", 40, "The nfs collector of 1 exporter(s) of job fss-agent fails or stands still"),),
+        (
+            ticket(
+                "FssCollectorFailing", 40, "The nfs collector of 1 exporter(s) of job fss-agent fails or stands still"
+            ),
+        ),
     ),
     Incident(
         "agents skip a record of a new kernel", Site(), (Garbled(hosts=2),), (ticket("FssCoverageIncomplete", 40),)

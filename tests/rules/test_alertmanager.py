@@ -127,7 +127,7 @@ def test_what_holds_back_an_alert_lasts_longer_than_that_alert() -> None:
         if source.name == target.name or _WAITS_FOR_SIX_HOURS.search(target.expr):
             continue
         one, other = of_case(source, place), of_case(target, place)
-        if minutes[str(source)] < minutes[str(target)] and inhibits(one, other):
+        if minutes[str(source)] <= minutes[str(target)] and inhibits(one, other):
             names = [" ".join((alert["alertname"], alert.get("case", ""))).strip() for alert in (one, other)]
             wrong.add(
                 f"{names[0]} lasts {minutes[str(source)]:g} minutes after its cause, and {names[1]} {minutes[str(target)]:g}"

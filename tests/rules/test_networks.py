@@ -29,10 +29,12 @@ def mount_targets(network: str) -> Iterator[dict[str, str]]:
         yield {"series": f'fss_mount_target_info{{{target},{place},instance="p",job="p"}}', "values": "1x20"}
 
 
-def holds(folder: Path, series: list[dict[str, str]], expected: Mapping[str, float], *further: str) -> None:
-    """Assert the value of each expression after 15 minutes of the series."""
+def holds(
+    folder: Path, series: list[dict[str, str]], expected: Mapping[str, float], *further: str, minute: int = 15
+) -> None:
+    """Assert the value of each expression after some minutes of the series."""
     asked = [
-        {"expr": expr, "eval_time": "15m", "exp_samples": [{"labels": "{}", "value": value}] if value else []}
+        {"expr": expr, "eval_time": f"{minute}m", "exp_samples": [{"labels": "{}", "value": value}] if value else []}
         for expr, value in expected.items()
     ]
     test = {
@@ -100,8 +102,27 @@ def test_clients_of_an_unknown_network_join_no_mount_target(tmp_path: Path) -> N
 
 
 def test_a_pair_of_servers_that_write_to_one_store_doubles_nothing(tmp_path: Path) -> None:
+    """Two of 20 exporters are dead, and a host with node_exporter sends 50 GETATTR a second to a server of its own."""
     series = [*clients("eu"), *clients("eu", "any_other"), *mount_targets("eu")]
-    holds(tmp_path, series, {f"count({BY_MOUNT_TARGET} == {EACH})": MOUNT_TARGETS})
+    for copy in ("", ',any_other="b"'):
+        for number in range(20):
+            of = f'job="fss",instance="h{number}"{copy}'
+            series.append({"series": f"up{{{of}}}", "values": f"{int(number > 1)}x20"})
+            series.append({"series": f"fss_exporter_build_info{{{of}}}", "values": "1x20"})
+            series.append({"series": f'fss_nfs_superblocks{{{of},boot_hash="{number}"}}', "values": "1x20"})
+        of = f'job="node",instance="n",mountaddr="192.0.2.1",export="/a",protocol="tcp"{copy}'
+        of_reads = f"node_mountstats_nfs_total_read_bytes_total{{{of}}}"
+        series.append({"series": of_reads, "values": f"0+{32768 * 60}x20"})
+        for operation, each_minute in (("GETATTR", 3000), ("READ", 60)):
+            name = f'node_mountstats_nfs_operations_requests_total{{{of},operation="{operation}"}}'
+            series.append({"series": name, "values": f"0+{each_minute}x20"})
+    expected = {
+        f"count({BY_MOUNT_TARGET} == {EACH})": MOUNT_TARGETS,
+        f'sum({BY_ADDRESS}{{agent="node_exporter"}})': 52,
+        "sum(fleet:fss_agents:count)": 20,
+        'count(ALERTS{alertname="FssExporterDown",case="down"})': 1,
+    }
+    holds(tmp_path, series, expected, "node_exporter.yml", "monitoring.yml", minute=18)
 
 
 def test_two_clusters_with_hosts_of_one_name_are_two_clients_of_the_mount_target_that_they_share(

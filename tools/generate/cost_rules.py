@@ -63,7 +63,7 @@ def _metadata(kind: str, weights: Mapping[str, float]) -> str:
     """Cost of the operations of a class, operations of one cost together."""
     of_class = {name: cost for name, cost in weights.items() if cost and class_of(name) == kind}
     rates = (f"{cost:g} * {_RATE.format(names)}" for cost, names in _by_cost(of_class))
-    return f"sum by (network, cluster, instance, mountaddr) (max without (job) ({' or '.join(rates)}))"
+    return f"sum by (network, cluster, instance, mountaddr) (max by (network, cluster, instance, mountaddr, export, operation) ({' or '.join(rates)}))"
 
 
 def _by_cost(weights: Mapping[str, float]) -> list[tuple[float, str]]:

@@ -61,3 +61,22 @@ def test_a_poller_that_stands_still_is_told_in_time_over_a_gap_of_the_scrapes(tm
     fine, said = promtool("test", "rules", file)
 
     assert fine, said
+
+
+def test_the_text_about_missing_data_names_a_mount_target_that_had_data(tmp_path: Path) -> None:
+    """Another mount target is idle and has no data at all."""
+    series = []
+    for name, unknown, good in (("a-idle", "0+1x60", "0x60"), ("b-used", "0x10 1+1x50", "0+1x10 10x50")):
+        of = f'{POLLER},mount_target_id="{name}",mount_target="{name}",objective="availability"'
+        series += [
+            {"series": f'fss_mount_target_verdicts_total{{{of},verdict="{verdict}"}}', "values": values}
+            for verdict, values in (("unknown", unknown), ("good", good))
+        ]
+    asked = [{"alertname": "FssMountTargetDataMissing", "eval_time": "55m", "exp_alerts": []}]
+    test = {"interval": "1m", "input_series": series, "alert_rule_test": asked}
+    file = tmp_path / "text_test.yml"
+    rules = [str(RULES / "monitoring.yml")]
+    file.write_text(json.dumps({"rule_files": rules, "evaluation_interval": "1m", "tests": [test]}))
+    _, said = promtool("test", "rules", file)
+
+    assert "about 1 mount target(s) of r, for example b-used, that had data" in said

@@ -16,6 +16,8 @@ from tests.processes import require
 from tests.rules.notifications import BLOCK, CONFIGURATION, FLEET_IS_OFF, NIGHTLY_BACKUP, inhibits, matches
 from tests.rules.pack import RULE_FILES, Rule, rules_of
 
+from fss_exporter.catalogue import CATALOGUE
+
 PACK = [rule for path in RULE_FILES for rule in rules_of(path)]
 ALERTS = [rule for rule in PACK if rule.is_alert]
 MATCHERS = [
@@ -90,6 +92,7 @@ def test_every_part_of_a_matcher_finds_an_alert(matcher: str) -> None:
     label, pattern = re.fullmatch(r'(\w+) =~? "(.*)"', matcher).groups()  # type: ignore[union-attr]  # no match is a failure
     cases = {rule.labels["case"] for rule in ALERTS if "case" in rule.labels}
     named = {"alertname": {rule.name for rule in ALERTS}, "collector": LOOPS.keys(), "case": cases}
+    named["part"] = set(re.findall(r"\w+", CATALOGUE["fss_coverage_expected"].help))
     values = named.get(label) or {rule.labels[label] for rule in ALERTS}
 
     for part in re.split(r"\|(?![^(]*\))", pattern):
@@ -153,6 +156,39 @@ def test_the_region_holds_back_its_mount_targets_only() -> None:
     assert not inhibits(region | {"alertname": "FssRegionDegraded"}, down)
     assert not inhibits(region, down | {"region": "us-1"})
     assert not inhibits(region, down | {"alertname": "FssOciPollerDown"})
+
+
+@pytest.mark.parametrize(
+    ("part", "collector", "is_held_back"),
+    [
+        ("regions", "oci", True),
+        ("metrics", "oci/beta", True),
+        ("permissions", "oci_inventory/beta", True),
+        ("mount_namespace", "nfs", True),
+        ("ledger", "oci_ledger", True),
+        ("mounts", "oci", False),
+        ("file_systems", "oci", False),
+        ("metrics", "nfs", False),
+        ("p99_latency", "nfs_latency", False),
+    ],
+)
+def test_a_gap_holds_back_the_collector_that_fails_by_the_same_cause(
+    part: str, collector: str, is_held_back: bool
+) -> None:
+    gap = {"alertname": "FssCoverageIncomplete", "severity": "warning", "job": "fss", "part": part}
+    failing = {"alertname": "FssCollectorFailing", "severity": "warning", "job": "fss", "case": "failing"}
+
+    assert inhibits(gap, failing | {"collector": collector}) == is_held_back
+
+
+def test_refused_credentials_hold_back_the_failing_polls_of_their_own_job() -> None:
+    (rule,) = (rule for rule in ALERTS if rule.name == "FssOciCredentialsRefused")
+    refused = fired(rule, {"job": "fss", "tenancy": "beta", "region": "eu-1"})
+    failing = {"alertname": "FssCollectorFailing", "severity": "warning", "case": "failing", "collector": "oci"}
+
+    assert re.findall(r"by \((.*?)\)", rule.expr) == ["job, tenancy, region"] * 2
+    assert inhibits(refused, failing | {"job": "fss"})
+    assert not inhibits(refused, failing | {"job": "another"})
 
 
 # A ticket that does not begin within six hours of a page.

@@ -123,6 +123,7 @@ def test_a_cell_forwards_what_only_it_can_record_and_what_the_centre_needs_raw()
     assert (relabel["action"], relabel["source_labels"]) == ("keep", ["__name__"])
     assert set(relabel["regex"].split("|")) == needed, "run: make generated"
     assert {"up", "fss_exporter_build_info", "address:fss_client_estimated_iops:rate5m"} <= needed
+    assert {"process_start_time_seconds", "client_class:fss_client_late_requests:ratio_rate1h"} <= needed
     assert not {name for name in needed if name.startswith("mount_target:")}
 
 

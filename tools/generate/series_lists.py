@@ -1,6 +1,6 @@
 """Write two lists of series into docs/scaling.md: what a cell forwards, and what a scrape job may drop.
 
-A cell forwards the records from raw series of clients, and the raw series of clients that later rules and alerts read. A job may
+A cell forwards the records from raw series of clients, and the raw series of exporters that later rules and alerts read. A job may
 drop what no rule, dashboard or command reads. `make generated` runs it.
 """
 
@@ -10,12 +10,13 @@ from typing import Any
 
 import yaml
 
-from fss_exporter.catalogue import CATALOGUE, CLIENT, EXPORTER, MOUNT_TARGETS
+from fss_exporter.catalogue import CATALOGUE, CLIENT, EXACT, EXPORTER, MOUNT_TARGETS
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/scaling.md"
 EDGE = ("clients.yml", "panels.yml")
 FILES = (*EDGE, "load.yml", "service_level.yml", "monitoring.yml")
+OF_SCRAPES = {"up", "process_start_time_seconds"}
 
 
 def rules(name: str) -> list[dict[str, Any]]:
@@ -28,17 +29,17 @@ def forwarded() -> set[str]:
     pack = [rule for name in FILES for rule in rules(name)]
     recording = [rule for rule in pack if "record" in rule]
     records = {rule["record"] for rule in recording}
-    names = CATALOGUE.keys() | records | {"up"}
+    names = CATALOGUE.keys() | records | OF_SCRAPES
 
     def used(rule: dict[str, Any]) -> set[str]:
         return names & set(re.findall(r"[a-zA-Z_:][\w:]*", rule["expr"]))
 
-    of_clients = {row.name for row in CLIENT}
+    of_clients = {row.name for row in (*CLIENT, *EXACT)}
     at_centre = {rule["record"] for name in FILES if name not in EDGE for rule in rules(name) if "record" in rule}
     recorded = [rule for name in EDGE for rule in rules(name) if "record" in rule and not used(rule) & at_centre]
     edge = {rule["record"] for rule in recorded if used(rule) & of_clients}
     later = [rule for rule in pack if rule.get("record") not in edge]
-    at_clients = {row.name for row in (*CLIENT, *EXPORTER)} | {"up"}
+    at_clients = {row.name for row in (*CLIENT, *EXACT, *EXPORTER)} | OF_SCRAPES
     return edge | (set().union(*map(used, later)) & at_clients)
 
 

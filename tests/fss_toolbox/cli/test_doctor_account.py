@@ -248,12 +248,13 @@ def test_a_record_that_cannot_be_written_is_refused_before_anybody_is_asked(
     assert not region.calls
 
 
-def test_a_record_that_is_read_only_is_refused_before_anybody_is_asked(
-    region: Region, account_flags: Flags, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("read_only", ["record.json", "."])
+def test_a_record_that_cannot_be_replaced_is_refused_before_anybody_is_asked(
+    region: Region, account_flags: Flags, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read_only: str
 ) -> None:
     record = tmp_path / "record.json"
     record.touch()
-    monkeypatch.setattr(os, "access", lambda path, _: path != record)  # root may write to every file
+    monkeypatch.setattr(os, "access", lambda path, _: path != tmp_path / read_only)  # root may write to every file
     answer = ask("doctor", "--no-client", *account_flags, "--record", record)
     assert (answer.code, dict(region.calls)) == (2, {})
     assert "cannot be written" in answer.err
@@ -297,17 +298,6 @@ def test_an_earlier_record_stays_where_the_disk_is_full(
     assert link.is_symlink()
     assert record.read_text() != "earlier"
     assert stat.S_IMODE(record.stat().st_mode) == 0o600
-
-
-def test_a_record_in_a_folder_that_is_read_only_is_refused_before_anybody_is_asked(
-    region: Region, account_flags: Flags, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The record is replaced as a whole, so its folder takes a new file."""
-    record = tmp_path / "record.json"
-    record.touch()
-    monkeypatch.setattr(os, "access", lambda path, _: path != tmp_path)  # root may write to every folder
-    answer = ask("doctor", "--no-client", *account_flags, "--record", record)
-    assert (answer.code, dict(region.calls)) == (2, {})
 
 
 def test_a_record_has_no_name_of_a_compartment_that_cannot_be_made_out(account_flags: Flags, tmp_path: Path) -> None:
